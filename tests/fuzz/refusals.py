@@ -8,6 +8,7 @@ from math import log10
 from typing import TYPE_CHECKING
 
 from tests.fuzz.lives import odd_labels
+from tests.fuzz.whole_numbers import is_held
 
 if TYPE_CHECKING:
     from tests.fuzz.cases import Case
@@ -52,7 +53,14 @@ def relabelled(odd: str) -> Callable[[Case], bool]:
     return lambda case: odd_labels(case.draw.rows) == odd
 
 
+def lost(case: Case) -> bool:
+    """Whether a double does not hold one of the numbers."""
+    every = [row.cells for row in case.draw.rows] + case.draw.probes
+    return not all(is_held(cell) for row in every for cell in row)
+
+
 KNOWN: list[tuple[str, str, Callable[[Case], bool]]] = [
+    ("number not held", r"is not a whole number that a double holds exactly", lost),
     ("value too large", r"contains infinity or a value too large", large),
     ("squares too small", r"squares are too small for floating-point", tiny),
     ("squares too large", r"squares are too large for floating-point", large),

@@ -187,11 +187,14 @@ class CappedCategories(Categories):
                 present[index] = True
                 fresh = sorted({texts[at] for at in unknown if present[at]})
                 values[j], last[j] = self._capped(j, values[j] + tuple(fresh), last[j])
-        return CappedCategories(values, self.caps, self.frequent, tuple(last), self.possible)
+        found = CappedCategories(values, self.caps, self.frequent, tuple(last), self.possible)
+        return found.grown_from(self)
 
     def _capped(
         self, j: int, texts: tuple[str, ...], last: Rank | None
     ) -> tuple[tuple[str, ...], Rank | None]:
+        if last is None and len(texts) <= self.caps[j]:
+            return texts, None
         own = [text for text in texts if text != OTHER]
         if last is None and len(own) <= self.caps[j]:
             return texts, None
@@ -241,7 +244,8 @@ class CappedCategories(Categories):
             kept, bound = self._capped(j, both, min(bounds) if bounds else None)
             values.append(kept)
             last.append(bound)
-        return CappedCategories(values, self.caps, self.frequent, tuple(last), self.possible)
+        found = CappedCategories(values, self.caps, self.frequent, tuple(last), self.possible)
+        return found.grown_from(self)
 
     def code_of(self, j: int, value: str) -> int:
         return super().code_of(j, value if value in self.index[j] else OTHER)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -142,7 +142,8 @@ def _distinct(block: np.ndarray) -> Iterator[list[Any]]:
 class Categories(Codes):
     """The values of each column, in the order in which they were seen.
 
-    New values are added at the end of the list of a column. Two lists are merged by value.
+    New values are added at the end of the list of a column. Two lists are merged by value. Longer
+    lists take over what is known about shorter ones, so that growing costs little for old values.
     """
 
     def __init__(self, values: Iterable[tuple[Any, ...]]) -> None:
@@ -186,6 +187,9 @@ class Categories(Codes):
         for values in self.values:
             if all(isinstance(v, int | float) for v in values):
                 numbers = np.array(values)
+                if numbers.dtype.kind == "f" and numbers.tolist() != list(values):
+                    out.append(None)  # a float does not hold a whole number beside it
+                    continue
                 order = np.argsort(numbers)
                 out.append((numbers[order], order))
             else:
@@ -248,7 +252,7 @@ class Categories(Codes):
             known = self.index[j]
             fresh = {plain_label(v) for v in present if not is_missing(v) and v not in known}
             values[j] = values[j] + tuple(sorted_labels(fresh))
-        return Categories(values)
+        return Categories(values).grown_from(self)
 
     def union(self, other: Categories, columns: Columns) -> Categories:
         if self.values == other.values:
@@ -256,15 +260,29 @@ class Categories(Codes):
         return Categories(
             mine + tuple(v for v in theirs if v not in index)
             for mine, theirs, index in zip(self.values, other.values, self.index, strict=True)
-        )
+        ).grown_from(self)
+
+    def grown_from(self, known: Categories) -> Self:
+        """These codes themselves, with the index of other codes, to which values were added."""
+        index = []
+        for values, old, before in zip(self.values, known.values, known.index, strict=True):
+            k = len(old) if values[: len(old)] == old else 0
+            more = {value: i for i, value in enumerate(values[k:], k)}
+            index.append(more if not k else before | more if more else before)
+        self.index = tuple(index)
+        return self
 
     def positions(self, wider: Categories) -> np.ndarray | None:
         if self.values == wider.values:
             return None
-        return np.array(
-            [wider.code_of(j, value) for j, values in enumerate(self.values) for value in values],
-            dtype=np.intp,
-        )
+        places = [np.empty(0, dtype=np.intp)]
+        for j, (mine, theirs) in enumerate(zip(self.values, wider.values, strict=True)):
+            if theirs[: len(mine)] == mine:  # values were added at the end
+                places.append(np.arange(len(mine), dtype=np.intp) + wider.first[j])
+            else:
+                found = [wider.code_of(j, value) for value in mine]
+                places.append(np.array(found, dtype=np.intp))
+        return np.concatenate(places)
 
     def code_of(self, j: int, value: Any) -> int:
         """The code of a value of column j."""

@@ -1,6 +1,7 @@
 """Converts array-like input to a matrix, without copying all rows.
 
-Cells are not checked here. The statistics read every cell and report a bad one.
+A whole number that a double would round is refused here, because the statistics would see only the
+rounded number. They read every other cell and report a bad one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from scipy import sparse
 
 from verosim import kernels
 from verosim.axes.codes import is_missing
+from verosim.data.exact_numbers import HELD, first_lost, is_held, may_round, rounded, what_is_lost
 from verosim.data.libraries import nw
 from verosim.errors import VerosimError
 
@@ -85,11 +87,8 @@ def as_matrix(
         if sparse.issparse(X):
             return _as_sparse_rows(X, sparse_allowed)
         X = _as_array(X, values)
-        if isinstance(X, np.ma.MaskedArray):  # a masked cell is missing
-            numeric = X.dtype.kind in "fiub"
-            cells = np.array(X.data, dtype=np.float64 if numeric or not values else object)
-            cells[np.ma.getmaskarray(X)] = np.nan if numeric or not values else None
-            X = cells
+        if isinstance(X, np.ma.MaskedArray):
+            X = _without_mask(X)
     if X.dtype.kind == "c":
         raise VerosimError(
             f"Complex data not supported: X has dtype {X.dtype}.",
@@ -109,6 +108,8 @@ def as_matrix(
         )
     if X.dtype.kind not in "fiub":
         return X if values else _as_numbers(X, names)
+    if X.dtype.kind in "iu" and not values and may_round(X):
+        _check_held(X, names)
     if values and (not X.dtype.isnative or X.dtype in (np.float16, np.longdouble)):
         X = X.astype(np.float64 if X.dtype.kind == "f" else X.dtype.newbyteorder("="))
     return X
@@ -122,7 +123,12 @@ def _as_array(X: Any, values: bool) -> np.ndarray:
     try:
         if isinstance(X, list | tuple) and values and _holds_text(X):
             return np.asarray(X, dtype=object)
-        return np.asarray(X)
+        found = np.asarray(X)
+        given = isinstance(X, list | tuple) and found.dtype.kind == "f"
+        if given and (np.abs(found) >= HELD).any():  # beside a fraction, numpy rounds whole numbers
+            cells = np.asarray(X, dtype=object)
+            return found if first_lost(cells.ravel().tolist()) is None else cells
+        return found
     except ValueError as error:
         raise VerosimError(
             f"X cannot be read as a table: {error}.", "Give every row the same number of cells."
@@ -137,7 +143,11 @@ def _from_frame(X: Any, values: bool) -> np.ndarray:
         hint = "Give every column its own name."
         raise VerosimError(f"X cannot be read as a table: {error}", hint) from None
     if not values:
-        return frame.to_numpy()
+        found = frame.to_numpy()
+        types = map(str, set(getattr(X, "dtypes", ("unknown",))))
+        floats = found.dtype.kind != "f" or all(one.lower().startswith("float") for one in types)
+        if floats or not (np.abs(found) >= HELD).any():
+            return found  # else it may have rounded the whole numbers of some columns
     # In a table of categories each cell keeps its own type.
     out = np.empty(frame.shape, dtype=object)
     for j, column in enumerate(frame.iter_columns()):
@@ -158,9 +168,45 @@ def _holds_text(X: Any) -> bool:
     )
 
 
+def _without_mask(X: np.ma.MaskedArray[Any, Any]) -> np.ndarray:
+    """The cells of a masked array. A masked cell is missing."""
+    missing = np.ma.getmaskarray(X)
+    numeric = X.dtype.kind in "fb" or (X.dtype.kind in "iu" and not may_round(X.data[~missing]))
+    cells = np.array(X.data, dtype=np.float64 if numeric else object)
+    cells[missing] = np.nan if numeric else None
+    return cells
+
+
+def _check_held(X: np.ndarray, names: Any) -> None:
+    """Raise an error for the first cell of an array that a double would round."""
+    if X.dtype.kind in "iu":
+        places = np.argwhere(rounded(X))
+    else:
+        places = np.argwhere([[not is_held(cell) for cell in row] for row in X.tolist()])
+    if len(places):
+        i, j = places[0].tolist()
+        raise not_held(f"Column {_name(names, j)!r}, row {i}", X[i, j])
+
+
+def not_held(place: str, cell: Any) -> VerosimError:
+    """The error for a number that a double does not hold."""
+    cell = cell.item() if isinstance(cell, np.generic) else cell
+    return VerosimError(
+        f"{place}: {cell!r} is not {what_is_lost(cell)}.",
+        "Subtract a constant from the column, or leave it out if it is an identifier.",
+    )
+
+
+def _name(names: Any, j: int) -> str:
+    return str(names[j]) if names is not None else f"x{j}"
+
+
 def _as_numbers(X: np.ndarray, names: Any) -> np.ndarray:
     try:
-        return X.astype(np.float64)
+        found = X.astype(np.float64)
+    except OverflowError:  # a whole number beyond the largest double
+        _check_held(X, names)
+        raise
     except (TypeError, ValueError):
         for i, j in np.ndindex(*X.shape):
             if is_missing(X[i, j]):
@@ -169,8 +215,7 @@ def _as_numbers(X: np.ndarray, names: Any) -> np.ndarray:
                 float(X[i, j])
             except (TypeError, ValueError) as error:
                 cell = X[i, j].item() if isinstance(X[i, j], np.generic) else X[i, j]
-                name = str(names[j]) if names is not None else f"x{j}"
-                place = f"Column {name!r}, row {i}"
+                place = f"Column {_name(names, j)!r}, row {i}"
                 if isinstance(error, TypeError):  # check_estimator looks for "argument must be …"
                     raise _WrongType(
                         f"{place}: {cell!r} is not a number; the argument must be a string of "
@@ -181,9 +226,12 @@ def _as_numbers(X: np.ndarray, names: Any) -> np.ndarray:
                     f"{place}: {cell!r} is not a number.",
                     "Encode the column, or use CategoricalNB for tables of categories.",
                 ) from None
-        return np.array(
+        found = np.array(
             [[np.nan if is_missing(v) else float(v) for v in row] for row in X], dtype=np.float64
         )
+    if ((found == 0) | (np.abs(found) >= HELD)).any():
+        _check_held(X, names)
+    return found
 
 
 class _WrongType(VerosimError, TypeError):
@@ -219,6 +267,11 @@ def _as_sparse_rows(X: Any, allowed: bool) -> SparseRows:
             "Give at least one row and one column.",
         )
     data = rows.data
+    if data.dtype.kind in "iu" and may_round(data):
+        at = np.flatnonzero(rounded(data))
+        if len(at):
+            i, j = SparseRows(data, rows.indices, rows.indptr, rows.shape[1]).place(int(at[0]))
+            raise not_held(f"Column 'x{j}', row {i}", data[at[0]])
     if data.dtype.kind not in "fi" or data.dtype.itemsize < 4 or data.dtype.itemsize > 8:
         data = data.astype(np.float64)
     return SparseRows(data, rows.indices, rows.indptr, rows.shape[1])

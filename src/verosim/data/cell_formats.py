@@ -8,7 +8,7 @@ missing, and any other text that does not fit is an error.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ import numpy as np
 from verosim.axes.value_hashes import value_hash
 from verosim.data import cells
 from verosim.data.date_formats import DateFormat, FoundDates, find_date_format
+from verosim.data.exact_numbers import is_infinite, is_too_small
 from verosim.data.libraries import pa, pc
 from verosim.data.number_formats import FoundNumbers, NumberFormat, find_number_format, units_of
 from verosim.data.text_folding import folded, have_digits
@@ -148,15 +149,19 @@ class FoundFormat:
 
 
 def find_format(
-    seen: Sequence[str], name: str = "x", given: Format | None = None, most: int | None = None
+    seen: Collection[str], name: str = "x", given: Format | None = None, most: int | None = None
 ) -> FoundFormat | None:
     """The format of the distinct texts of a column, or None if they are not numbers or dates.
 
-    A few texts may not fit: at most three, or one in twenty distinct texts, or `most`. A format
-    that the user has given is used as it is.
+    A few texts may not fit: at most three, or one in twenty distinct texts, or `most`. Infinite
+    numbers, and those that a double cannot tell from 0, may be more. A column of whole numbers that
+    a double would round is not numbers. A format that the user has given is used as it is. If
+    `seen` is a mapping, it has the number of cells of each text.
     """
     if not seen or (given is None and not have_digits(seen)):
         return None
+    count = np.array(list(seen.values()) if isinstance(seen, Mapping) else [1] * len(seen))
+    seen = list(seen)
     texts = folded(pa.array(seen, pa.large_string()))
     if given is not None:
         fits = given.read(texts)[1]
@@ -166,8 +171,8 @@ def find_format(
         found = _within(dates.format, dates.fits, seen, _date_note(dates, name), most)
         if found is not None:
             return found
-    numbers = find_number_format(texts)
-    if numbers is None:
+    numbers = find_number_format(texts, count)
+    if numbers is None or not numbers.fits.any() or (numbers.rounds and most is None):
         return None
     return _within(numbers.format, numbers.fits, seen, _number_note(numbers, seen, name), most)
 
@@ -176,8 +181,9 @@ def _within(
     format_: Format, fits: np.ndarray, seen: Sequence[str], note: str, most: int | None
 ) -> FoundFormat | None:
     odd = tuple(seen[at] for at in np.flatnonzero(~fits).tolist())
+    words = [text for text in odd if not is_too_small(text) and not is_infinite(text)]
     allowed = max(3, len(seen) // 20) if len(seen) - len(odd) >= LEAST_FITTING else 0
-    if len(odd) > (allowed if most is None else most):
+    if len(words) > (allowed if most is None else most):
         return None
     plain = str(format_) == PLAIN_NUMBER and all(
         cells.NUMBER_PATTERN.fullmatch(seen[at]) for at in np.flatnonzero(fits).tolist()
@@ -189,8 +195,15 @@ def _number_note(found: FoundNumbers, seen: Sequence[str], name: str) -> str:
     notes = []
     if found.other is not None:
         here, there = (cells.text_of(value) for value in found.values)
+        why = ""
+        if found.against >= 0:
+            fitting, n = found.cells
+            why = (
+                f', because {seen[found.against]!r} does not fit the format "{found.other}", but '
+                f"{fitting:,} of {n:,} cells do"
+            )
         notes.append(
-            f"{seen[found.example]!r} is read as {here}. If it means {there}, "
+            f"{seen[found.example]!r} is read as {here}{why}. If it means {there}, "
             f"use columns={{{name!r}: 'number \"{found.other}\"'}}."
         )
     if found.unitless >= 0:

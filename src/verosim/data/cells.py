@@ -21,7 +21,18 @@ import numpy as np
 from verosim import kernels
 from verosim.axes.groups import label_text
 from verosim.data.dictionaries import dictionary_encoded, small_content
+from verosim.data.exact_numbers import (
+    HELD,
+    HELD_WHOLE,
+    is_held,
+    is_infinite,
+    lost_texts,
+    may_round,
+    rounded,
+    what_is_lost,
+)
 from verosim.data.libraries import pa, pc
+from verosim.data.text_folding import in_ascii_digits
 from verosim.errors import VerosimError
 from verosim.kernels.constants import DAY
 
@@ -133,22 +144,27 @@ def type_of_values(type_: pa.DataType) -> pa.DataType:
     return type_.value_type if pa.types.is_dictionary(type_) else type_
 
 
-def numbers(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
-    """(n,) float64. Infinite numbers are kept, because the statistic reports them."""
+def numbers(array: pa.Array, na: frozenset[str] = frozenset(), near: bool = False) -> np.ndarray:
+    """(n,) float64. Infinite numbers are kept, because the statistic reports them.
+
+    A number that a double does not hold is an error, unless a `near` number will do.
+    """
     array = without_dictionary(array)
     kind = kind_of_type(array.type)
     if kind == "nothing":
         return np.full(len(array), np.nan)
     if kind == "text":
-        return _parsed(array, na)
+        return _parsed(array, na, near)
     if kind == "time":
         return days(array, na)
     if kind not in ("number", "boolean"):
         raise Unreadable(0, array.type, "a numeric type")
     if pa.types.is_duration(array.type):
-        return numbers(array.cast(pa.int64())) / TICKS[array.type.unit]
+        return numbers(array.cast(pa.int64()), near=True) / TICKS[array.type.unit]
     if kind == "boolean":
         array = array.cast(pa.uint8())
+    if not near:
+        array = _without_lost(array, na)
     if pa.types.is_decimal(array.type):
         array = array.cast(pa.float64())
     out = array.to_numpy(zero_copy_only=False)
@@ -160,13 +176,36 @@ def numbers(array: pa.Array, na: frozenset[str] = frozenset()) -> np.ndarray:
 
 def without_marks(out: np.ndarray, na: frozenset[str]) -> np.ndarray:
     """The numbers, with NaN where a number is one of the texts that mean missing."""
-    marks = [float(text) for text in na if NUMBER_PATTERN.fullmatch(text)]
+    marks = [
+        float(text) for text in na
+        if is_infinite(text) or (NUMBER_PATTERN.fullmatch(text) and is_held(text))
+    ]  # fmt: skip
     return np.where(np.isin(out, marks), np.nan, out) if marks else out
 
 
-def _parsed(array: pa.Array, na: frozenset[str]) -> np.ndarray:
+def _without_lost(array: pa.Array, na: frozenset[str]) -> pa.Array:
+    """An array of numbers without those in `na` that a double rounds. Others are an error."""
+    if pa.types.is_decimal(array.type):
+        out = np.abs(array.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        lost = [i for i in np.flatnonzero(out >= HELD).tolist() if not is_held(array[i].as_py())]
+    elif pa.types.is_integer(array.type) and array.type.bit_width == 64:
+        whole = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
+        lost = np.flatnonzero(rounded(whole)).tolist() if may_round(whole) else []
+    else:
+        return array
+    for i in lost:
+        if text_of(array[i].as_py(), na) is not None:
+            raise Unreadable(i, array[i].as_py(), HELD_WHOLE)
+    if not lost:
+        return array
+    kept = np.ones(len(array), dtype=bool)
+    kept[lost] = False
+    return pc.if_else(pa.array(kept), array, pa.scalar(None, array.type))
+
+
+def _parsed(array: pa.Array, na: frozenset[str], near: bool) -> np.ndarray:
     """The numbers written in an array of texts."""
-    plain = plain_numbers(array)
+    plain = plain_numbers(array, near)
     if plain is not None:
         return without_marks(plain, na)
     trimmed = pc.utf8_trim_whitespace(without_na(array, na))
@@ -175,30 +214,41 @@ def _parsed(array: pa.Array, na: frozenset[str]) -> np.ndarray:
         out = signless.cast(pa.float64()).to_numpy(zero_copy_only=False)
         not_finite = ~np.isfinite(out) & trimmed.is_valid().to_numpy(zero_copy_only=False)
         if not not_finite.any():  # the texts 'nan' and 'inf' are not numbers here
+            if not near and len(lost := lost_texts(trimmed, out)):
+                i = int(lost[0])
+                wanted = what_is_lost(trimmed[i].as_py()) or "a number"
+                raise Unreadable(i, array[i].as_py(), wanted)
             return without_marks(out.astype(np.float64, copy=False), na)
     except pa.ArrowInvalid:
         pass
     coded = dictionary_encoded(trimmed)
     texts = coded.dictionary.to_pylist()
     index = pc.fill_null(coded.indices, len(texts)).to_numpy(zero_copy_only=False)
-    fits = np.array([bool(NUMBER_PATTERN.fullmatch(text)) for text in texts] + [True])[index]
+    missed = [
+        ("" if near else what_is_lost(in_ascii_digits(text))) if NUMBER_PATTERN.fullmatch(text)
+        else "a number"
+        for text in texts
+    ]  # fmt: skip
+    fits = np.array([not one for one in missed] + [True])[index]
     if not fits.all():
         i = int(np.argmin(fits))
-        raise Unreadable(i, array[i].as_py(), "a number")
+        raise Unreadable(i, array[i].as_py(), missed[index[i]] or "")
     return without_marks(np.array([*map(float, texts), np.nan])[index], na)
 
 
-def plain_numbers(texts: pa.Array) -> np.ndarray | None:
+def plain_numbers(texts: pa.Array, near: bool = False) -> np.ndarray | None:
     """The numbers of plain texts, or None if one of them needs a closer look.
 
     Other texts can be numbers too, with spaces or a plus sign. The texts 'nan' and 'inf' are not.
+    A number that a double does not hold needs a closer look, unless a `near` number will do.
     """
     try:
         out: np.ndarray = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
         return None
-    finite = int(np.isfinite(out).sum())
-    return out if finite == len(texts) - texts.null_count else None
+    if int(np.isfinite(out).sum()) != len(texts) - texts.null_count:
+        return None
+    return out if near or not len(lost_texts(texts, out)) else None
 
 
 def without_na(array: pa.Array, na: frozenset[str]) -> pa.Array:

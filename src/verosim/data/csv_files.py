@@ -26,12 +26,13 @@ from verosim.data.dialects import (
     is_utf8,
 )
 from verosim.data.file_formats import File, empty_file, first_line
-from verosim.data.libraries import pa
+from verosim.data.libraries import pa, pc
 from verosim.data.read_options import ReadOptions
 from verosim.errors import VerosimError
 
 CSV_BLOCK = 1 << 22  # bytes
-LARGEST_BLOCK = 1 << 28  # bytes, more than any cell
+LARGEST_BLOCK = 1 << 28  # bytes; a cell of more bytes is refused
+MOST_CSV_COLUMNS = 1 << 18  # each takes about 5 kB and 0.2 ms, also with few rows
 FIRST_BYTES = 1 << 20  # bytes that show the dialect
 LAST_BYTES = 1 << 12  # bytes that hold the last line of most files
 PLAIN = Dialect()
@@ -69,6 +70,12 @@ class CsvFile(File):
         if is_utf8(encoding):
             _check_header(raw, record, data.place)
         names = cells_of_record(record, dialect)
+        if len(names) > MOST_CSV_COLUMNS:
+            raise VerosimError(
+                f"The file {data.place!r} has {len(names):,} columns, but a CSV file may have at "
+                f"most {MOST_CSV_COLUMNS:,}.",
+                "Give the rows as an array or a sparse matrix, or write fewer columns.",
+            )
         block = max(CSV_BLOCK, 4 * len(record))
         return cls(data, names, dialect=dialect, compression=compression, block=block)
 
@@ -85,6 +92,8 @@ class CsvFile(File):
             try:
                 for batch in self._reader(stream, wanted, block):
                     given += block
+                    if 2 * block > LARGEST_BLOCK:  # a record can be in two blocks
+                        self._check_cells(batch, skipped)
                     if skipped < done:  # these rows were given before the blocks became larger
                         n = min(done - skipped, batch.num_rows)
                         batch, skipped = batch.slice(n), skipped + n
@@ -99,9 +108,9 @@ class CsvFile(File):
             except pa.ArrowInvalid as error:
                 if "straddl" not in str(error):
                     raise
-                block *= 4
-                if block > LARGEST_BLOCK or self.data.once:
+                if block >= LARGEST_BLOCK or self.data.once:
                     raise self._endless(done) from None
+                block = min(4 * block, LARGEST_BLOCK)
         if last is not None and not self.data.once:
             self._check_end(last.slice(last.num_rows - 1), done, block)
 
@@ -243,6 +252,13 @@ class CsvFile(File):
         line = end[max(end.rfind(b"\n"), end.rfind(b"\r")) + 1 :]
         cells = dict(zip(self.names, cells_of_record(line, self.dialect), strict=False))
         return all(cells.get(name) == (value or "") for name, (value,) in row.to_pydict().items())
+
+    def _check_cells(self, batch: pa.RecordBatch, rows: int) -> None:
+        """Raise an error if a cell of a batch, which begins after some rows, is too large."""
+        for column in batch.columns:
+            sizes = pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False)
+            if len(sizes) and sizes.max() > LARGEST_BLOCK:
+                raise self._endless(rows + int(sizes.argmax()))
 
     def _endless(self, rows: int) -> VerosimError:
         """The error for a cell that is larger than a block."""

@@ -8,6 +8,7 @@ block, Python's parser reads the block.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,14 +16,16 @@ from typing import Any
 from verosim.data.byte_streams import ByteSource, compression_of, first_text, open_stream
 from verosim.data.csv_files import FIRST_BYTES, encoding_of
 from verosim.data.dialects import as_utf8, is_utf8
+from verosim.data.exact_numbers import HELD
 from verosim.data.file_formats import File, empty_file
-from verosim.data.libraries import pa
+from verosim.data.libraries import pa, pc
 from verosim.data.read_options import ReadOptions
 from verosim.data.table_rows import column_of
 from verosim.errors import VerosimError, VerosimWarning, warn
 
 JSON_BLOCK = 1 << 22  # bytes
 LARGEST_JSON_LINE = 1 << 28  # bytes
+LONG_WHOLE = re.compile(rb"[:\[,\s-][0-9]{16,}\s*[,}\]\s]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +89,8 @@ class JsonLinesFile(File):
         """The rows of some whole lines."""
         try:
             table = _parsed_by_arrow(block, self.dates)
+            if _may_be_rounded(table) and LONG_WHOLE.search(block):
+                return self._parsed_by_python(block, done)
             dates = _dates(table)
             if not dates:
                 return table
@@ -135,6 +140,13 @@ def _parsed_by_arrow(block: bytes, texts: tuple[str, ...] = ()) -> pa.Table:
         arrow_json.ReadOptions(block_size=len(block) + 1),
         arrow_json.ParseOptions(explicit_schema=pa.schema([(name, pa.string()) for name in texts])),
     )
+
+
+def _may_be_rounded(table: pa.Table) -> bool:
+    """Whether a column has whole numbers that Arrow may have rounded, because others are not."""
+    floats = (c for c in table.columns if pa.types.is_floating(c.type) and len(c) > c.null_count)
+    ends = (pc.min_max(column).as_py() for column in floats)
+    return any(max(-end["min"], end["max"]) >= HELD for end in ends)
 
 
 def _dates(table: pa.Table) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 
 from verosim.data import cells
+from verosim.data.exact_numbers import large_columns
 from verosim.data.libraries import pa
 
 ROWS_AT_ONCE = 1024  # rows that are converted at a time, so that they stay in the cache
@@ -22,7 +23,8 @@ def number_block(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(positions among the names, (n, k) numbers) of the columns that can be converted at once.
 
-    These are the columns of plain number types, and many texts that are all plain numbers.
+    These are the columns of plain number types, and many texts that are all plain numbers. Columns
+    of integers that a double may round are left out, for a closer look.
     """
     schema = batch.schema
     place = {name: i for i, name in enumerate(schema.names)}
@@ -31,7 +33,13 @@ def number_block(
     known = _plain_types()
     plain = np.array([number in known for number in numbers])[at]
     if plain.any():
-        return np.flatnonzero(plain), cells.without_marks(_matrix(batch, at[plain]), na)
+        found, matrix = np.flatnonzero(plain), _matrix(batch, at[plain])
+        if not _wide_types().isdisjoint(numbers):
+            closer = large_columns(matrix)
+            if closer.any():
+                closer &= np.array([number in _wide_types() for number in numbers])[at[plain]]
+                found, matrix = found[~closer], matrix[:, ~closer]
+        return found, cells.without_marks(matrix, na)
     is_text = np.isin(np.array(numbers)[at], [pa.string().id, pa.large_string().id])
     if is_text.sum() >= MANY_TEXTS and batch.num_rows:
         kept, matrix = numbers_of_texts([batch.column(i) for i in at[is_text].tolist()], na)
@@ -72,6 +80,12 @@ def _matrix(batch: pa.RecordBatch, at: np.ndarray) -> np.ndarray:
         some = batch.slice(start, ROWS_AT_ONCE)
         out[start : start + ROWS_AT_ONCE] = some.to_tensor(null_to_nan=True).to_numpy()
     return out
+
+
+@cache
+def _wide_types() -> frozenset[int]:
+    """The numbers of the types of integers that a double may round."""
+    return frozenset({pa.int64().id, pa.uint64().id})
 
 
 @cache

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from verosim.cached import cached_property
+from verosim.data.exact_numbers import first_lost, lost_texts
 from verosim.data.libraries import pa, pc
 from verosim.data.text_folding import folded, some_texts
 
@@ -42,6 +43,7 @@ DECIMAL_MARKS = (  # decimal mark, mark of thousands; the first of equally good 
 PLURAL = re.compile(r"[^\W\d_]{3,}s")
 EXPONENTS = ("e", "E")  # these letters are not units
 LEAST_DIGITS_OF_PHONE = 9
+NEARLY_ALL = 20  # one cell in so many may not fit another format that nearly all cells fit
 CURRENCY = f"(?:{CURRENCY_SIGN}|{CURRENCY_WORDS})"
 SHAPE = re.compile(
     rf"\(? *[-+]? *(?P<before>{CURRENCY})? *[-+(]? *"
@@ -111,6 +113,18 @@ class NumberFormat:
                 whole = f"(?:[1-9][0-9]?(?:,[0-9]{{2}})+,[0-9]{{3}}|{whole})"
         return f"(?:{whole}(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][-+]?[0-9]+)?"
 
+    @property
+    def decisive(self) -> str:
+        """The form of a number that has no other format, as a regular expression.
+
+        0.125 has decimals, although it has three; 1,234,567 and 1,234.5 have thousands.
+        """
+        point, group = re.escape(self.decimal), re.escape(self.group)
+        forms = [rf"(?:^|[^0-9.,])0{point}[0-9]{{3}}(?:[^0-9]|$)"]
+        if self.group:
+            forms.append(f"[0-9]{group}[0-9]{{3}}[{re.escape(self.decimal + self.group)}][0-9]")
+        return "|".join(forms)
+
     def fits(self, texts: pa.Array) -> np.ndarray:
         """(n,) whether each folded text is a number in this format."""
         body, unit = self._body, self.unit_pattern
@@ -123,7 +137,23 @@ class NumberFormat:
         return pc.fill_null(found, False).to_numpy(zero_copy_only=False)
 
     def values(self, texts: pa.Array) -> np.ndarray:
-        """(n,) the numbers in folded texts that all fit, NaN where a text is null."""
+        """(n,) the numbers in folded texts that all fit.
+
+        NaN where a text is null, and where a double does not hold the number.
+        """
+        bare, negative = self._digits(texts)
+        out = bare.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        lost = lost_texts(bare, out)
+        out = np.where(negative, -out, out)
+        out[lost] = np.nan
+        return out
+
+    def rounds(self, texts: pa.Array) -> bool:
+        """Whether a double rounds a whole number in folded texts that all fit."""
+        return first_lost(self._digits(texts)[0].to_pylist()) is not None
+
+    def _digits(self, texts: pa.Array) -> tuple[pa.Array, np.ndarray]:
+        """(n,) the plain numbers in folded texts, and whether they are negative."""
         bare = texts
         if self.unit:
             bare = pc.replace_substring(texts, self.unit, "")
@@ -133,8 +163,8 @@ class NumberFormat:
         digits = pc.replace_substring(bare, self.group, "") if self.group else bare
         if self.decimal != ".":
             digits = pc.replace_substring(digits, self.decimal, ".")
-        out = pc.utf8_trim(digits, "-+() ").cast(pa.float64()).to_numpy(zero_copy_only=False)
-        return np.where(pc.fill_null(negative, False).to_numpy(zero_copy_only=False), -out, out)
+        bare = pc.utf8_trim(digits, "-+() ")
+        return bare, pc.fill_null(negative, False).to_numpy(zero_copy_only=False)
 
     def read(self, texts: pa.Array) -> tuple[pa.Array, np.ndarray]:
         """The numbers of texts (n,), null where missing, and (n,) whether each cell was read."""
@@ -142,7 +172,9 @@ class NumberFormat:
         gone = texts.is_null().to_numpy(zero_copy_only=False)
         fits = self.fits(plain)
         plain = pc.if_else(pa.array(fits), plain, pa.scalar(None, plain.type))
-        return pa.array(self.values(plain), mask=~fits), fits | gone
+        values = self.values(plain)
+        fits &= ~np.isnan(values)
+        return pa.array(values, mask=~fits), fits | gone
 
 
 @dataclass(frozen=True)
@@ -155,10 +187,16 @@ class FoundNumbers:
     example: int = -1  # a text that the other format reads as another number
     values: tuple[float, float] = (0.0, 0.0)  # of the example, by this format and the other one
     unitless: int = -1  # a text without the unit that the others have
+    rounds: bool = False  # whether a double would round a whole number
+    against: int = -1  # a text that only this format fits; −1 if the other one fits all of them
+    cells: tuple[int, int] = (0, 0)  # how many cells the other format fits, of those that this one
 
 
-def find_number_format(texts: pa.Array) -> FoundNumbers | None:
-    """The format that most of the folded distinct texts (t,) fit, or None if few are numbers."""
+def find_number_format(texts: pa.Array, count: np.ndarray) -> FoundNumbers | None:
+    """The format that most of the folded distinct texts (t,) fit, or None if few are numbers.
+
+    count (t,) is how many cells have each text.
+    """
     shapes = _shapes(texts, least=0.5)
     if not shapes:
         return None
@@ -174,20 +212,52 @@ def find_number_format(texts: pa.Array) -> FoundNumbers | None:
     seen = texts.filter(pa.array(fits))
     if _padded(seen) or _is_phone(chosen, seen):
         return None
-    values, unitless = chosen.values(seen), -1
+    values, unitless, rounds = chosen.values(seen), -1, False
+    if np.isnan(values).any():
+        lost = np.isnan(values)
+        rounds = chosen.rounds(seen.filter(pa.array(lost)))
+        fits = fits.copy()
+        fits[np.flatnonzero(fits)[lost]] = False
+        seen, values = seen.filter(pa.array(~lost)), values[~lost]
     if chosen.unit:
         having = pc.match_substring_regex(texts, chosen.unit_pattern)
         bare = fits & ~having.to_numpy(zero_copy_only=False)
         unitless = int(np.argmax(bare)) if bare.any() else -1
-    for other in tied:
-        if other != at and (masks[other] == fits).all():
-            differs = np.flatnonzero(formats[other].values(seen) != values)
-            if len(differs):
-                i = int(differs[0])
-                pair = float(values[i]), float(formats[other].values(seen[i : i + 1])[0])
-                example = int(np.flatnonzero(fits)[i])
-                return FoundNumbers(chosen, fits, formats[other], example, pair, unitless)
-    return FoundNumbers(chosen, fits, unitless=unitless)
+    found = FoundNumbers(chosen, fits, unitless=unitless, rounds=rounds)
+    return _with_other(found, texts, values, count, list(zip(formats, masks, strict=True)))
+
+
+def _with_other(
+    found: FoundNumbers, texts: pa.Array, values: np.ndarray, count: np.ndarray,
+    formats: list[tuple[NumberFormat, np.ndarray]],
+) -> FoundNumbers:  # fmt: skip
+    """What was found, with a format that reads nearly all cells as other numbers, if there is one.
+
+    Cells that both formats read alike, such as 12, do not count.
+    """
+    fits, decides = found.fits, pc.match_substring_regex(texts, found.format.decisive)
+    decides = pc.any(decides.filter(pa.array(found.fits))).as_py()
+    n, fewest = int(count[fits].sum()), -1
+    for other, mask in formats:
+        both = fits & mask
+        against = n - int(count[both].sum())
+        if other == found.format or against * NEARLY_ALL > n or (decides and against):
+            continue
+        theirs, ours = other.values(texts.filter(pa.array(both))), values[mask[fits]]
+        at = np.flatnonzero((theirs != ours) & ~np.isnan(theirs))
+        differ = int(count[np.flatnonzero(both)[at]].sum())
+        if not differ or against * NEARLY_ALL > differ + against or 0 <= fewest <= against:
+            continue
+        fewest = against
+        found = replace(
+            found,
+            other=other,
+            example=int(np.flatnonzero(both)[at[0]]),
+            values=(float(ours[at[0]]), float(theirs[at[0]])),
+            against=int(np.argmax(fits & ~mask)) if against else -1,
+            cells=(n - against, n),
+        )
+    return found
 
 
 def units_of(texts: pa.Array) -> list[str]:

@@ -41,9 +41,11 @@ READINGS = {"number": NumberReading, "boolean": FlagReading}
 
 
 class Watch(Protocol):
-    """Counts values of category columns while a table is read."""
+    """Counts cells to warn about while a table is read."""
 
     def see(self, name: str, index: np.ndarray, texts: list[str | None]) -> None: ...
+
+    def see_numbers(self, name: str, array: pa.Array, numbers: np.ndarray) -> None: ...
 
     def report(self) -> None: ...
 
@@ -150,6 +152,8 @@ class Reader(ABC):
             raise error.named(place, hint) from None
         if self.watch is not None and column.role == "category":
             self.watch.see(column.name, *found)
+        elif self.watch is not None and column.format and cells.is_text(array.type):
+            self.watch.see_numbers(column.name, array, found)
         return found
 
     def watched(self, watch: Watch | None) -> Self:

@@ -260,7 +260,7 @@ def weights_of(weights: Any, rows: Rows) -> np.ndarray:
     if not isinstance(weights, str):
         return weights
     try:
-        out = cells.numbers(rows.batch.column(weights))
+        out = cells.numbers(rows.batch.column(weights), near=True)
     except cells.Unreadable as error:
         raise VerosimError(
             f"The weight {weights!r} is {error.value!r} in {rows.place(error.row)}, which is not a "

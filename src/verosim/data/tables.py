@@ -20,6 +20,7 @@ import numpy as np
 from verosim.cached import cached_property
 from verosim.data import cells
 from verosim.data.clusters import Cluster, check_same_columns, needs_all_rows
+from verosim.data.exact_numbers import large_columns, may_round
 from verosim.data.libraries import pa
 from verosim.data.number_blocks import number_block
 from verosim.data.same_rows import PassCounts
@@ -135,7 +136,11 @@ class NumberRows(Rows):
     ) -> tuple[np.ndarray, np.ndarray]:
         found, at = _places(tuple(names), self.columns)
         X = self.X if at is None else self.X.take(at, axis=1)  # the rows stay contiguous
+        whole = X.dtype.kind in "iu" and may_round(X)
         X = np.asarray(X, dtype=np.float64, order="C")
+        if whole:  # a closer look at the columns that a double may round
+            closer = large_columns(X)
+            found, X = found[~closer], X[:, ~closer]
         return found, cells.without_marks(X, na)
 
 

@@ -137,7 +137,7 @@ def _dates_or_numbers(array: pa.Array, na: frozenset[str]) -> np.ndarray:
     """Days of dates, also of texts of dates; otherwise numbers."""
     if cells.kind_of_type(array.type) == "text":
         try:
-            return cells.numbers(array, na)
+            return cells.numbers(array, na, near=True)
         except cells.Unreadable:
             return cells.days(array, na)
-    return cells.numbers(array, na)
+    return cells.numbers(array, na, near=True)  # nanoseconds since 1970 have more digits

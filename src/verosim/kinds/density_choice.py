@@ -37,6 +37,7 @@ class NumbersSeen(NamedTuple):
     different: int  # the number of its different finite values
     whole: bool  # whether all are whole numbers
     small: bool  # whether all are below LEAST_SENTINEL, without the sign
+    infinite: int  # the number of its infinite values
     density: str
     edges: tuple[float, ...]
     reason: str
@@ -44,7 +45,7 @@ class NumbersSeen(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether the values are ordinary numbers, about which there is nothing to say."""
-        return self.small and not self.whole and self.different > 1
+        return self.small and not self.whole and self.different > 1 and not self.infinite
 
     @property
     def x(self) -> np.ndarray:
@@ -95,8 +96,8 @@ def _see(
         last = distinct[np.arange(d), np.maximum(counts - 1, 0)]
         small = np.maximum(-distinct[:, 0], last) < LEAST_SENTINEL
     edges = edges[:, : sizes.max()]
-    facts = (bins, sizes, seen, counts, whole, small, edges)
-    for j, (made, size, count, different, is_whole, is_small, cuts) in enumerate(
+    facts = (bins, sizes, seen, counts, whole, small, np.isinf(columns).sum(axis=1), edges)
+    for j, (made, size, count, different, is_whole, is_small, infinite, cuts) in enumerate(
         zip(*(one.tolist() for one in facts), strict=True)
     ):
         name, reason = GAUSSIAN.name, "numbers"
@@ -104,8 +105,8 @@ def _see(
             name = HISTOGRAM.name
             reason = f"numbers; {made} bins separate the classes better than a Gaussian"
         yield NumbersSeen(
-            columns, distinct, j, count, different, is_whole, is_small, name, tuple(cuts[:size]),
-            reason,
+            columns, distinct, j, count, different, is_whole, is_small, infinite, name,
+            tuple(cuts[:size]), reason,
         )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from verosim.data.cell_formats import (
 )
 from verosim.data.column_kinds import IGNORE
 from verosim.data.declared_values import declared_values
+from verosim.data.exact_numbers import HELD_WHOLE, is_held, is_infinite, is_too_small
 from verosim.data.libraries import pa
 from verosim.data.readers import NOT_SUPPORTED
 from verosim.data.schema_columns import (
@@ -46,8 +47,10 @@ from verosim.kinds.format_notes import (
     almost_numbers,
     cells_not_read,
     dots_of_thousands,
+    infinite_cells,
     lists_of_codes,
     numbers_in_identifier,
+    whole_numbers_not_held,
 )
 from verosim.kinds.gaussian import GAUSSIAN
 from verosim.kinds.missing_marks import (
@@ -141,7 +144,12 @@ class FirstLook:
                 self._as_words(Column(name, CATEGORY.name), array), reason="the type is categorical"
             )
         if kind == "number":
-            return self._number(name, array)
+            try:
+                return self._number(name, array)
+            except cells.Unreadable as error:
+                if error.wanted != HELD_WHOLE:
+                    raise
+            return self._words_or_text(name, self._seen(array))
         if kind == "text":
             return self._text_with_marks(name, array)
         if kind == "nothing":
@@ -199,6 +207,7 @@ class FirstLook:
             )
         elif whole and n >= ROWS_OF_SURE_IDENTIFIER and len(distinct) == n == len(x):
             note = f"All values are different. {_if_identifier(name)}"
+        note = " ".join(filter(None, (infinite_cells(found.infinite), note)))
         if sentinels := sentinels_of(found.values, distinct):
             note = " ".join(filter(None, (sentinels_note(sentinels), note)))
         return Column(name, found.density, type_, why, note, whole, found.edges)
@@ -207,8 +216,9 @@ class FirstLook:
         """The entry with the bins of its numbers, after the format was found."""
         try:
             x = by_format(column, cells.numbers)(array, self.na)
-        except cells.Unreadable:
-            if column.format or not cells.is_text(array.type):
+        except cells.Unreadable as error:
+            given = column.format or not cells.is_text(array.type)
+            if given or error.wanted == HELD_WHOLE:
                 raise
             column = self._as_formatted(column, array)
             x = by_format(column, cells.numbers)(array, self.na)
@@ -226,11 +236,11 @@ class FirstLook:
     def _as_formatted(self, column: Column, array: pa.Array, given: Format | None = None) -> Column:
         """The entry with the format of its texts, or an error that names a text without it."""
         texts = self._texts(array)
-        found = find_format(list(texts), column.name, given)
+        found = find_format(texts, column.name, given)
         if found is not None and found.format.role == column.role:
             note = " ".join(filter(None, (found.note, cells_not_read(column, found.odd, texts))))
             return replace(column, format=found.name, missing=found.odd, note=note)
-        found = find_format(list(texts), column.name, given, most=len(texts))
+        found = find_format(texts, column.name, given, most=len(texts))
         wanted = "a number" if column.role == GAUSSIAN.role else "a date"
         odd: tuple[str, ...] = ()
         if found is not None and found.format.role == column.role:
@@ -278,7 +288,8 @@ class FirstLook:
                 return replace(rest, note=note, missing=(*words, *rest.missing))
         found = self._text(name, array, texts)
         if words and found.role == CATEGORY.role:
-            found = replace(found, note=words_note(words))
+            rounded = whole_numbers_not_held(texts)
+            found = replace(found, note=" ".join(filter(None, (words_note(words), rounded))))
         return found
 
     def _text(self, name: str, array: pa.Array, texts: dict[str, int]) -> Column:
@@ -310,7 +321,7 @@ class FirstLook:
 
     def _formatted(self, name: str, array: pa.Array, texts: dict[str, int]) -> Column | None:
         """The entry of a column of numbers or dates as people write them, or None."""
-        found = find_format(list(texts), name)
+        found = find_format(texts, name)
         if found is None or (found.plain and self._may_be_codes(texts, found.odd)):
             return None
         given = as_cells(array, self.na | set(found.odd), found.name)
@@ -328,7 +339,7 @@ class FirstLook:
         numbers = [text for text in texts if text not in odd]
         if not all(cells.PLAIN_WHOLE_PATTERN.fullmatch(text) for text in numbers):
             return False
-        return self.typed or len(numbers) <= FEW_WHOLE_NUMBERS
+        return self.typed or (len(numbers) <= FEW_WHOLE_NUMBERS and any(map(_is_word, odd)))
 
     def _words(self, name: str, seen: dict[str, int], n: int) -> Column:
         reason = f"{len(seen):,} value{'s' if len(seen) != 1 else ''} in {n:,} rows"
@@ -352,6 +363,11 @@ class FirstLook:
 def _ranked(seen: dict[str, int]) -> tuple[str, ...]:
     """The texts, the most frequent first."""
     return tuple(sorted(seen, key=lambda text: (-seen[text], text)))
+
+
+def _is_word(text: str) -> bool:
+    """Whether a text is not a number, not even one that is infinite or too small for a double."""
+    return not is_too_small(text) and not is_infinite(text)
 
 
 def _are_dates(texts: dict[str, int]) -> bool:
@@ -387,10 +403,11 @@ def _plural(type_: pa.DataType) -> str:
 
 
 def _are_numbers(texts: Collection[str]) -> bool:
-    """Whether all texts are numbers, and none is a code such as 007."""
+    """Whether all texts are numbers that a double holds, and none is a code such as 007."""
     array = pa.array(list(texts), pa.large_string())
     if cells.plain_numbers(array) is not None:
         return not padded_texts(array).any()
-    return all(cells.NUMBER_PATTERN.fullmatch(text) for text in texts) and not any(
-        cells.PADDED_PATTERN.match(in_ascii_digits(text)) for text in texts
-    )
+    if not all(cells.NUMBER_PATTERN.fullmatch(text) for text in texts):
+        return False
+    digits = [in_ascii_digits(text) for text in texts]
+    return not any(cells.PADDED_PATTERN.match(text) or not is_held(text) for text in digits)

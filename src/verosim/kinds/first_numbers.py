@@ -12,6 +12,7 @@ import numpy as np
 
 from verosim.data.libraries import pa
 from verosim.data.number_blocks import MANY_TEXTS
+from verosim.data.number_formats import NEARLY_ALL
 from verosim.data.tables import Rows
 
 
@@ -76,12 +77,14 @@ def _stacked(found: list[tuple[np.ndarray, np.ndarray]], kept: np.ndarray) -> np
 def _needs_a_closer_look(
     batches: Sequence[pa.RecordBatch], names: Sequence[str], X: np.ndarray
 ) -> np.ndarray:
-    """(d,) whether some text is like 007, or all are like 1.234, where a dot may group digits."""
+    """(d,) whether some text is like 007, or nearly all are like 1.234, where a dot may
+    group digits."""
     with np.errstate(invalid="ignore", over="ignore"):
-        small = (np.abs(X) < 1000) & (X * 1000 % 1 == 0)
+        small = (np.abs(X) < 1000) & (np.rint(X * 1000) / 1000 == X)
         whole = X % 1 == 0
     missing = np.isnan(X)
-    closer: np.ndarray = (small | missing).all(axis=0) & ~(whole | missing).all(axis=0)
+    others = (~small & ~missing).sum(axis=0)  # (d,)
+    closer: np.ndarray = (others * NEARLY_ALL <= len(X)) & ~(whole | missing).all(axis=0)
     for batch in batches:
         texts = pa.concat_arrays([batch.column(name) for name in names])
         closer |= padded_texts(texts).reshape(len(names), -1).any(axis=1)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from verosim.data import cells
 from verosim.data.cell_formats import Format, mixed_units
 from verosim.data.date_formats import DateFormat
+from verosim.data.exact_numbers import first_lost, is_infinite, is_too_small
+from verosim.data.number_formats import NEARLY_ALL
 from verosim.data.schema_columns import Column
 from verosim.errors import listed
 from verosim.kinds.category import CATEGORY
@@ -14,6 +17,7 @@ from verosim.kinds.gaussian import GAUSSIAN
 
 MOST_LISTS = 20  # with so few different texts like '1,2', a note asks the user
 DOTTED_PATTERN = re.compile(r"\s*-?[1-9][0-9]{0,2}(\.[0-9]{3})?\s*")
+ZERO_POINT_PATTERN = re.compile(r"\s*[-+]?0\.[0-9]{3}\s*")
 PAIR_PATTERN = re.compile("[0-9],[0-9]")
 DECIMAL_COMMA = "1234,56"  # the format of numbers like 12,5
 
@@ -24,17 +28,32 @@ def cells_not_read(column: Column, odd: tuple[str, ...], texts: dict[str, int]) 
         return ""
     n = sum(texts[text] for text in odd)
     what = "date" if column.role == DateFormat.role else "number"
-    are = f"cells are not {what}s and are" if n > 1 else f"cell is not a {what} and is"
+    held = " that a double holds" if any(map(is_too_small, odd)) else ""
+    are = f"cells are not {what}s{held} and are" if n > 1 else f"cell is not a {what}{held} and is"
     return (
         f"{n:,} {are} read as missing: {listed(list(odd), 3)}. "
         f"To read the column as a category, use columns={{{column.name!r}: {CATEGORY.name!r}}}."
     )
 
 
+def whole_numbers_not_held(seen: Collection[str]) -> str:
+    """The note about a column that is not read as numbers because a double would round them."""
+    lost = first_lost(seen)
+    if lost is None:
+        return ""
+    return (
+        f"A double does not hold the whole number {lost} exactly, so the column is not read as "
+        f"numbers. If this means missing, use na=[{lost!r}]."
+    )
+
+
 def almost_numbers(name: str, seen: dict[str, int]) -> str:
     """The note about categories or identifiers that may be numbers."""
     odd = [text for text in seen if not cells.NUMBER_PATTERN.fullmatch(text)]
-    if odd and len(seen) > 5 and len(odd) <= max(3, len(seen) // 20):
+    if 2 * len(odd) < len(seen) and (rounded := whole_numbers_not_held(seen)):
+        return rounded
+    words = [text for text in odd if not is_infinite(text)]
+    if odd and len(seen) > 5 and len(words) <= max(3, len(seen) // 20):
         return (
             f"The values are numbers except {listed(odd, 3)}. "
             f"If this means missing, use na={odd!r}."
@@ -55,6 +74,11 @@ def almost_numbers(name: str, seen: dict[str, int]) -> str:
 def numbers_in_identifier(name: str, seen: dict[str, int]) -> str:
     """The note about an ignored column that may be numbers. It does not show any value."""
     odd = sum(not cells.NUMBER_PATTERN.fullmatch(text) for text in seen)
+    if 2 * odd < len(seen) and first_lost(seen) is not None:
+        return (
+            "A double does not hold some of the whole numbers exactly, so the column is not read "
+            "as numbers."
+        )
     if len(seen) > 5 and odd <= max(3, len(seen) // 20):
         few = f"except {odd:,} of {len(seen):,}" if odd else "that are stored as text"
         return (
@@ -85,14 +109,35 @@ def lists_of_codes(column: Column, format_: Format, texts: dict[str, int]) -> st
     )
 
 
-def dots_of_thousands(name: str, texts: dict[str, int]) -> str:
-    """The note about numbers like 1.234 and 950, in which the dot may separate thousands."""
-    if not all(DOTTED_PATTERN.fullmatch(text) for text in texts):
-        return ""
-    dotted = next((text for text in texts if "." in text), None)
-    if dotted is None:
+def infinite_cells(count: int) -> str:
+    """The note about infinite numbers in a column of numbers."""
+    if not count:
         return ""
     return (
-        f"{dotted!r} is read as a decimal number. If the dot separates thousands, "
+        f"{count:,} cell{'s are' if count > 1 else ' is'} infinite, which a fit refuses. If this "
+        "means missing, use na=['inf', '-inf']."
+    )
+
+
+def dots_of_thousands(name: str, texts: dict[str, int]) -> str:
+    """The note about numbers like 1.234 and 950, in which the dot may separate thousands.
+
+    A few numbers may be like 5.5, but none like 0.125, which decides for decimals.
+    """
+    n = sum(texts.values())
+    odd, against, dotted, grouped = 0, None, None, 0
+    for text, count in texts.items():
+        if DOTTED_PATTERN.fullmatch(text):
+            if "." in text:
+                dotted, grouped = dotted or text, grouped + count
+            continue
+        odd, against = odd + count, against or text
+        if odd * NEARLY_ALL > n or ZERO_POINT_PATTERN.fullmatch(text):
+            return ""
+    if dotted is None or odd * NEARLY_ALL > grouped + odd:
+        return ""
+    why = f", because of {against!r}, but {n - odd:,} of {n:,} cells are like it" if against else ""
+    return (
+        f"{dotted!r} is read as a decimal number{why}. If the dot separates thousands, "
         f"use columns={{{name!r}: 'number \"1.234,56\"'}}."
     )

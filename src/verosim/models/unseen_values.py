@@ -1,6 +1,9 @@
-"""Counts the values of category columns that were not seen at fit, while a table is predicted.
+"""Counts the cells to warn about while a table is predicted: unseen values, numbers without a unit.
 
-The share of unseen values that is to be expected is the estimate of Good and Turing:
+A number without the unit of its column is read in this unit, and each column of them is a warning.
+
+Values of category columns are unseen if the fit did not have them. The share of unseen values that
+is to be expected is the estimate of Good and Turing:
 
     p = (number of values that the fit saw once + 1) / (number of rows + 1)
 
@@ -13,7 +16,7 @@ q log(q/p) + (1 − q) log((1 − q)/(1 − p)) gives Chernoff's bound of the pr
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from math import log
 from typing import Any
 
@@ -21,7 +24,11 @@ import numpy as np
 
 from verosim.axes.capped_categories import OTHER, CappedCategories
 from verosim.axes.value_hashes import ValueIndex
+from verosim.cached import cached_property
+from verosim.data import cells
 from verosim.data.cell_columns import MOST_CATEGORY_CELLS
+from verosim.data.libraries import pa, pc
+from verosim.data.number_formats import NumberFormat
 from verosim.data.schema import Schema
 from verosim.errors import VerosimWarning, listed, warn
 from verosim.models.state import State
@@ -33,7 +40,10 @@ EXAMPLES = 3
 
 
 class UnseenValues:
-    """Counts unseen values by column. Readers call `see`, possibly in several threads."""
+    """Counts unseen values, and numbers without a unit, by column.
+
+    Readers call `see` and `see_numbers`, possibly in several threads.
+    """
 
     state: State | None  # None on a worker of a cluster, which only counts
 
@@ -41,6 +51,12 @@ class UnseenValues:
         self.state = state
         self.counted: deque[tuple[str, int, int, list[str]]] = deque()  # name, unseen, of, examples
         self._values = dict(_known_values(state))
+
+    @cached_property
+    def units(self) -> dict[str, NumberFormat]:
+        """The formats of the columns of numbers with a unit."""
+        schema = None if self.state is None else self.state.schema
+        return {} if schema is None else dict(_units(schema))
 
     def see(self, name: str, index: np.ndarray, texts: list[str | None]) -> None:
         """Count the cells of a column: an index (n,) into texts, None for a missing cell."""
@@ -57,9 +73,20 @@ class UnseenValues:
         examples = [str(texts[at]) for at in new if count[at]][:EXAMPLES]
         self.counted.append((name, unseen, len(index) - gone, examples))
 
+    def see_numbers(self, name: str, array: pa.Array, numbers: np.ndarray) -> None:
+        """Count the cells of a column of texts without its unit: (n,) numbers, NaN if missing."""
+        format_ = self.units.get(name)
+        if format_ is None:
+            return
+        texts = cells.without_dictionary(array)
+        having = pc.fill_null(pc.match_substring_regex(texts, format_.unit_pattern), False)
+        bare = np.flatnonzero(~having.to_numpy(zero_copy_only=False) & ~np.isnan(numbers))
+        examples = [str(texts[i].as_py()) for i in bare[:EXAMPLES].tolist()]
+        self.counted.append((name, len(bare), len(numbers), examples))
+
     def __getstate__(self) -> dict[str, Any]:
         """For a worker: the values that are known, without the state and the counts."""
-        return {**vars(self), "state": None, "counted": deque()}
+        return {**vars(self), "units": self.units, "state": None, "counted": deque()}
 
     def summed(self) -> dict[str, Any]:
         """The unseen values, all values and some examples by column."""
@@ -81,7 +108,9 @@ class UnseenValues:
         sums = self.summed()
         self.counted.clear()
         for name, (unseen, of, examples) in sums.items():
-            if unseen < LEAST_UNSEEN:
+            if name in self.units:
+                _warn_of_units(name, unseen, of, examples, self.units[name].unit)
+            if name in self.units or unseen < LEAST_UNSEEN:
                 continue
             expected = _expected(self.state, name)
             if are_too_many(unseen, of, expected):
@@ -121,6 +150,15 @@ def _known_values(state: State) -> list[tuple[str, Collection[str]]]:
     return list(found.items())
 
 
+def _units(schema: Schema) -> Iterator[tuple[str, NumberFormat]]:
+    """The columns of numbers with a unit, and their formats."""
+    for column in schema.used:
+        formatted = column.role == NumberFormat.role and column.format
+        format_ = NumberFormat.parsed(column.format) if formatted else None
+        if format_ is not None and format_.unit:
+            yield column.name, format_
+
+
 def _listed(schema: Schema) -> dict[str, ValueIndex]:
     """The values of category columns that were declared, or that all have a cell or a column of
     their own."""
@@ -149,6 +187,17 @@ def _expected(state: State, name: str) -> float:
     assert state.schema is not None
     rows = max(state.schema.looked, 1)
     return (len(_listed(state.schema)[name]) + 1) / (rows + 1)  # at most all of them occur once
+
+
+def _warn_of_units(name: str, bare: int, of: int, examples: list[str], unit: str) -> None:
+    if not bare:
+        return
+    have = "cells have" if bare > 1 else "cell has"
+    warn(
+        f"Column {name!r}: {bare:,} {have} no unit, of {of:,}, such as {listed(examples)}. They "
+        f"are read in the unit {unit!r} of the column; write the unit if this is wrong.",
+        VerosimWarning,
+    )
 
 
 def _warn(

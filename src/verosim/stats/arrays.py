@@ -172,7 +172,7 @@ class ArrayStatistic(Statistic):
         if all(move is None for move in moves.values()):
             return self.like(axes, self.arrays, self.lows)
         code = moves.get("code")
-        merging = code is not None and len(np.unique(code)) < len(code)
+        merging = code is not None and len(code) > 0 and np.bincount(code).max() > 1
         shared = frozenset({"code"} if merging else ())  # several values now have one code
         out = self.like(axes)
         for name, field in self.fields.items():

@@ -113,8 +113,9 @@ class Counts(ArrayStatistic):
             assert self.axes.codes is not None
             self._check_numbers(part)
             codes, unknown = self.axes.codes.encode(part.block)
-            if unknown:
-                self._widen(part.block)
+            if unknown:  # look at as many rows as before, so that n new values cost O(n)
+                stop = min(len(batch), start + max(step, start))
+                self._widen(batch.cut(start, stop).block)
                 codes, unknown = self.axes.codes.encode(part.block)
                 assert not unknown
             kernels.count_codes(

@@ -218,8 +218,9 @@ class _Counting(UnseenValues):
     shares: dict[str, float]
 
     def report(self) -> None:
-        unseen = _counts([{name: k} for name, k, _, _ in self.counted])
-        of = _counts([{name: m} for name, _, m, _ in self.counted])
+        found = [one for one in self.counted if one[0] not in self.units]
+        unseen = _counts([{name: k} for name, k, _, _ in found])
+        of = _counts([{name: m} for name, _, m, _ in found])
         self.shares = {name: k / max(of[name], 1) for name, k in unseen.items()}
         super().report()
 
