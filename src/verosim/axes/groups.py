@@ -97,7 +97,8 @@ def union_of_labels(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     if not len(first) or not len(second):
         return first if len(first) else second
     kinds = kind_of(first), kind_of(second)
-    if "object" not in kinds and kinds[0] != kinds[1]:
+    dates = {first.dtype.kind, second.dtype.kind} & {"M", "m"} and first.dtype != second.dtype
+    if dates or ("object" not in kinds and kinds[0] != kinds[1]):
         odd = plain_label(second[0])
         raise VerosimError(
             f"The label {odd!r} is a {kinds[1]}, but the labels before, such as "

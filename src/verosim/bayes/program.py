@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.data import code_readings  # noqa: F401  from_json knows the kinds of readings in it
 from verosim.data.nodes import MALFORMED_HINT, array_of_numbers, as_plain, malformed
 from verosim.data.readings import CellReading, typed_column
@@ -184,6 +185,7 @@ class Program:
             return log_posterior(scores, size, self.log_prior)
         return scores, size
 
+    @checked
     def typed(self, rows: Source) -> tuple[dict[str, np.ndarray], int]:
         """Convert rows to the typed cells that the readings use.
 
@@ -261,6 +263,7 @@ class Program:
             ) from None
 
     @classmethod
+    @checked
     def from_json(cls, text: str) -> Program:
         """Read a program that `to_json` has written.
 

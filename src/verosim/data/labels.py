@@ -16,9 +16,20 @@ LABEL_TABLE_SPAN = 1 << 20  # the widest range of integer labels that is coded w
 MISSING_LABEL_HINT = 'Leave these rows out with unlabelled="skip", or use them with SemiSupervised.'
 
 
+def label_array(y: Any, name: str = "y") -> np.ndarray:
+    """Labels as an array of any number of dimensions."""
+    try:
+        return np.asarray(y)
+    except ValueError:  # lists of different lengths
+        raise VerosimError(
+            f"{name} should be a 1d array, but some of its values are lists.",
+            "Give one value per row.",
+        ) from None
+
+
 def encode_labels(y: Any, known: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """(codes (n,) int32, sorted labels): the labels of y and those in `known`."""
-    y = np.asarray(y)
+    y = label_array(y)
     if not y.dtype.isnative:
         y = y.astype(y.dtype.newbyteorder("="))
     if y.dtype.kind == "f":
@@ -141,7 +152,7 @@ def check_known(labels: np.ndarray, known: np.ndarray) -> None:
 
 def labels_of(y: Any, n: int) -> np.ndarray:
     """The labels of n rows as a vector (n,)."""
-    y = np.asarray(y)
+    y = label_array(y)
     if y.ndim != 1:
         raise VerosimError(
             f"The labels y should be a 1d array, got an array of shape {y.shape} instead.",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from verosim.arguments import checked
 from verosim.axes import Columns
 from verosim.axes.value_hashes import HashedText
 from verosim.cached import cached_property
@@ -163,6 +164,7 @@ class Schema:
         """The names of the columns that a model reads."""
         return tuple(column.name for column in self.used)
 
+    @checked
     def of(self, *densities: str) -> tuple[Column, ...]:
         """The entries of the columns of some kinds.
 
@@ -185,6 +187,7 @@ class Schema:
         """
         return tuple(column for column in self.columns if column.density in densities)
 
+    @checked
     def edit(self, columns: Mapping[str, ColumnKind | str]) -> Schema:
         """A new schema in which some columns have another kind.
 
@@ -216,6 +219,7 @@ class Schema:
         """
         return with_kinds(self, columns, SET_BY_USER)
 
+    @checked
     def save(self, path: str | Path) -> None:
         """Write the schema to a JSON file.
 
@@ -246,6 +250,7 @@ class Schema:
         return schema_json.to_json(self)
 
     @classmethod
+    @checked
     def load(cls, path: str | Path) -> Schema:
         """Read a schema from a file that `save` has written.
 
@@ -273,6 +278,7 @@ class Schema:
             raise _not_a_schema(path, f"{why[:1].upper()}{why[1:]}.") from None
 
     @classmethod
+    @checked
     def from_json(cls, raw: bytes) -> Schema:
         """Read a schema from the bytes of `to_json`.
 
@@ -293,6 +299,7 @@ class Schema:
         """
         return schema_json.from_json(raw, cls)
 
+    @checked
     def check_merges(self, other: Schema) -> None:
         """Raise an error if a model with another schema cannot be merged with one of this schema.
 

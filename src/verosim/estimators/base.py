@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 import numpy as np
 from sklearn.base import clone
 
+from verosim.arguments import checked, whole
 from verosim.bayes.rule import Rule
 from verosim.data import encode_labels
 from verosim.data.adapters import opened_as
-from verosim.data.labels import check_known, positions
+from verosim.data.labels import check_known, label_array, positions
 from verosim.errors import VerosimError
 from verosim.estimators.checks import generator
 from verosim.estimators.density_method import DensityMethod
@@ -119,6 +120,7 @@ class GenerativeClassifier(StatisticClassifier):
         return learned_tables.learned_column(state, column, top)
 
     @DensityMethod
+    @checked
     def log_joint(
         self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
     ) -> np.ndarray:
@@ -142,6 +144,7 @@ class GenerativeClassifier(StatisticClassifier):
         return self.evaluate(opened_as(X, read), Rule.joint, na)
 
     @DensityMethod
+    @checked
     def log_density(
         self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
     ) -> np.ndarray:
@@ -236,12 +239,12 @@ class GenerativeClassifier(StatisticClassifier):
             Their classes.
         """
         state = self.checked_state()
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-            raise VerosimError(f"n must be a whole number of rows, zero or more; got {n!r}.")
+        whole("n", n, least=0)
         rng = generator(random_state)
         classes = None
         if y is not None:
-            wanted = np.full(n, y) if np.ndim(y) == 0 else np.asarray(y)
+            wanted = label_array(y)
+            wanted = np.full(n, wanted) if wanted.ndim == 0 else wanted
             if wanted.shape != (n,):
                 raise VerosimError(
                     f"y must be one label or an array of {n} labels, one per row; got shape "

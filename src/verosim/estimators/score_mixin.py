@@ -15,14 +15,19 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
+from verosim.arguments import checked
+from verosim.data import as_weights
 from verosim.data.adapters import opened_as
 from verosim.data.clusters import check_is_here
 from verosim.data.label_match import matched_labels
+from verosim.data.labels import labels_of
 from verosim.data.stream import TableSource
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.checks import empty_table
 from verosim.estimators.one_state import reads, updates
+from verosim.folds.inputs import one_column
+from verosim.folds.scores import weighted_mean
 from verosim.html_table import html_table
 from verosim.models.opening import with_marks
 
@@ -145,7 +150,7 @@ class ScoreMixin:
         ndarray of shape (n, ...)
             The results for all rows, in the order of the rows.
         """
-        rule, rows = self._opened_to_evaluate(with_marks(X, na) if na != () else X)
+        rule, rows = self._opened_to_evaluate(with_marks(X, na))
         if not isinstance(rows, TableSource):
             return score(rule, rows)
         check_is_here(rows.table, "This method", "Use predict_table(…), which runs there.")
@@ -178,6 +183,7 @@ class ScoreMixin:
         decided = self.evaluate(opened_as(X, read), lambda rule, rows: rule.decide(rows), na)
         return self.classes_[decided]
 
+    @checked
     def decision_function(
         self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
     ) -> np.ndarray:
@@ -229,10 +235,13 @@ class ScoreMixin:
             If no label is a class of the model. Labels that differ from the classes by their type
             alone are matched.
         """
-        labels = matched_labels(y, self.classes_)
-        return float(super().score(X, labels, sample_weight))  # type: ignore[misc]
+        predicted = self.predict(X)
+        labels = matched_labels(labels_of(one_column(y), len(predicted)), self.classes_)
+        right = predicted.astype(object) == labels.astype(object)
+        return weighted_mean(right, as_weights(sample_weight, len(right)))
 
     @available_if(has_probabilities)
+    @checked
     def predict_proba(
         self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
     ) -> np.ndarray:
@@ -256,6 +265,7 @@ class ScoreMixin:
         return self.evaluate(opened_as(X, read), lambda rule, rows: rule.posterior(rows), na)
 
     @available_if(has_probabilities)
+    @checked
     def predict_log_proba(
         self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
     ) -> np.ndarray:

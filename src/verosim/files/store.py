@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from verosim.arguments import checked
 from verosim.axes import CODES_BY_NAME, Codes
 from verosim.bayes.rule import Decision
 from verosim.data.schema import Schema
@@ -36,6 +37,7 @@ MAX_BYTES = 4 << 30
 FILE_FIELDS = {"format", "class", "model", "notes", "scores"}
 
 
+@checked
 def dumps(
     model: BaseEstimator,
     *,
@@ -128,6 +130,7 @@ def dumps(
     return tensor_file(content, tensors)
 
 
+@checked
 def loads(raw: bytes, *, max_bytes: int | None = MAX_BYTES) -> Any:
     """Read a model from the bytes of `dumps`. No code in the bytes is run.
 
@@ -163,6 +166,7 @@ def loads(raw: bytes, *, max_bytes: int | None = MAX_BYTES) -> Any:
     return model
 
 
+@checked
 def save(
     model: BaseEstimator,
     path: str | os.PathLike[str],
@@ -223,6 +227,7 @@ def save(
         ) from error
 
 
+@checked
 def load(path: str | os.PathLike[str], *, max_bytes: int | None = MAX_BYTES) -> Any:
     """Read a model from a file of `save`. No code in the file is run.
 

@@ -15,6 +15,7 @@ from verosim.data.clusters import (
     is_array_on_cluster,
     is_on_cluster,
 )
+from verosim.data.labels import label_array
 from verosim.data.schema import Schema
 from verosim.data.tables import FIRST_LOOK_ROWS
 from verosim.errors import VerosimError, warn
@@ -62,7 +63,7 @@ def target_of(model: Any, y: Any) -> Any:
 
 def one_column(y: Any) -> np.ndarray:
     """The labels as a vector. One column of a matrix is accepted with a warning."""
-    y = np.asarray(y)
+    y = label_array(y)
     if y.ndim == 2 and y.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning  # slow to import
 

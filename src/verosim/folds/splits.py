@@ -28,6 +28,7 @@ from verosim.data.folds import (
     folds_named,
     is_table_folds,
 )
+from verosim.data.labels import label_array
 from verosim.data.near_names import check_in_table
 from verosim.data.stream import Chunk, TableSource, weights_of
 from verosim.engines import ChunkWork, cluster_of, reduce_chunks
@@ -114,7 +115,7 @@ def shuffled_folds(
 
 def groups_of_rows(groups: Any, rows: int | None) -> np.ndarray:
     """(n,) the group of each row. `rows` is the number of rows if it is known."""
-    groups = np.asarray(groups)
+    groups = label_array(groups, "groups")
     if groups.ndim != 1 or (rows is not None and len(groups) != rows):
         wanted = "row" if rows is None else f"of the {rows} rows"
         raise VerosimError(

@@ -20,10 +20,11 @@ import numpy as np
 from sklearn.base import TransformerMixin
 
 from verosim import kernels
+from verosim.arguments import finite, whole
 from verosim.axes import Columns
 from verosim.bayes.linear import LinearScores
 from verosim.bayes.rule import Decision
-from verosim.data import SparseRows, as_matrix
+from verosim.data import SparseRows, as_matrix, encode_labels
 from verosim.data.clusters import check_is_here
 from verosim.data.labels import check_known
 from verosim.data.names import feature_names
@@ -33,7 +34,6 @@ from verosim.errors import ConvergenceWarning, warn
 from verosim.estimators.checks import check_features, generator
 from verosim.estimators.one_state import updates
 from verosim.linalg import padded
-from verosim.models.settings import finite, whole
 from verosim.twins.features import as_given, feature_map, is_named_map, mapped_terms
 from verosim.twins.linear import LinearClassifier
 from verosim.twins.training_rows import (
@@ -275,7 +275,7 @@ class Perceptron(LinearClassifier):
             rows, columns = self._begin(X, y, sample_weight, classes)
         else:
             if classes is not None:
-                check_known(np.unique(np.asarray(classes)), self.classes_)
+                check_known(encode_labels(classes)[1], self.classes_)
             check_features(self, X)
             rows, _ = self._rows(X, y, sample_weight, known=self.classes_)
             check_known(rows.classes, self.classes_)

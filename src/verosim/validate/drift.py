@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.axes.groups import plain_label
 from verosim.data.adapters import opened_as
 from verosim.errors import VerosimError
@@ -138,6 +139,7 @@ def _in_columns(lines: list[tuple[str, ...]]) -> list[str]:
     ]
 
 
+@checked
 def drift(
     model: GenerativeClassifier,
     other: GenerativeClassifier | Source,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.special import logsumexp
 
+from verosim.arguments import checked, number_array, one_of
 from verosim.data import as_weights, encode_labels
 from verosim.data.labels import check_known, positions
 from verosim.errors import VerosimError
@@ -27,7 +28,6 @@ from verosim.folds.scores import (
     squared_errors,
     weighted_mean,
 )
-from verosim.models.settings import one_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -103,6 +103,7 @@ class Reliability:
         return "\n".join(lines)
 
 
+@checked
 def reliability(
     labels: Labels,
     proba: ArrayLike | None = None,
@@ -269,8 +270,8 @@ def _log_posteriors(proba: Any, log_proba: Any) -> np.ndarray:
             f"Either proba or log_proba must be given; got {given}.", "Give one of the two."
         )
     if log_proba is None:
-        p = np.asarray(proba, dtype=np.float64)
-        if p.ndim == 2 and not (p >= 0).all():
+        p = number_array("proba", proba, 2)
+        if not (p >= 0).all():
             row = np.flatnonzero(~(p >= 0).all(axis=1))[0]
             raise VerosimError(
                 f"A posterior of row {row} is negative or nan.",
@@ -279,8 +280,8 @@ def _log_posteriors(proba: Any, log_proba: Any) -> np.ndarray:
         with np.errstate(divide="ignore"):
             out = np.log(p)
     else:
-        out = np.asarray(log_proba, dtype=np.float64)
-    if out.ndim != 2 or not out.size:
+        out = number_array("log_proba", log_proba, 2)
+    if not out.size:
         raise VerosimError(f"The posteriors must have the shape (n, C); got {out.shape}.")
     total = np.exp(logsumexp(out, axis=1))
     off = np.flatnonzero(~(np.abs(total - 1) < 1e-6))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 import numpy as np
 from sklearn.base import clone
 
+from verosim.arguments import checked, one_of
 from verosim.axes.groups import plain_label
 from verosim.data.adapters import opened_as
 from verosim.engines.progress import Progress
@@ -109,6 +110,13 @@ class Search:
         """The score that chooses: the first of the scores."""
         return next(iter(self.scores))
 
+    def _scores_of(self, name: str | None) -> np.ndarray:
+        """(P, F) the scores of one name, or those that choose."""
+        if name is not None:
+            one_of("name", name, tuple(self.scores))
+        return self.scores[name or self.scoring]
+
+    @checked
     def mean(self, name: str | None = None) -> np.ndarray:
         """The mean score of each setting, over the folds that have scores for all settings.
 
@@ -122,8 +130,9 @@ class Search:
         ndarray of shape (P,)
             The mean of each setting.
         """
-        return _common(self.scores[name or self.scoring]).mean(axis=1)
+        return _common(self._scores_of(name)).mean(axis=1)
 
+    @checked
     def error(self, name: str | None = None) -> np.ndarray:
         """The standard error of the mean score of each setting.
 
@@ -141,7 +150,7 @@ class Search:
         ndarray of shape (P,)
             The standard error of each setting; nan if there is only one fold.
         """
-        found = _common(self.scores[name or self.scoring])
+        found = _common(self._scores_of(name))
         if found.shape[1] < 2:
             return np.full(len(found), np.nan)
         return found.std(axis=1, ddof=1) / np.sqrt(found.shape[1])
@@ -187,6 +196,7 @@ class Search:
 
     __repr__ = __str__
 
+    @checked
     def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
         """Draw the score of each setting.
 
@@ -216,6 +226,7 @@ def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+@checked
 def search(
     model: StatisticClassifier,
     X: Source,
@@ -340,6 +351,7 @@ def _leave_one_out(
     return table
 
 
+@checked
 def path(
     model: StatisticClassifier,
     X: Source,

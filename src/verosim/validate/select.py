@@ -20,6 +20,7 @@ import numpy as np
 from scipy.stats import f as f_distribution
 from sklearn.base import clone
 
+from verosim.arguments import checked, finite, one_of
 from verosim.data.adapters import opened_as
 from verosim.data.clusters import check_is_here
 from verosim.data.schema import with_kinds
@@ -33,7 +34,6 @@ from verosim.folds.inputs import target_of
 from verosim.folds.scores import LOG_LOSS
 from verosim.lazy import plotted
 from verosim.models import Spec, State, derive
-from verosim.models.settings import finite, one_of
 from verosim.stats import Moments
 from verosim.validate.column_loss import HeldOutLoss, held_out_loss
 from verosim.validate.cross_validation import check_generative
@@ -148,6 +148,7 @@ class Selection:
 
     __repr__ = __str__
 
+    @checked
     def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
         """Draw the score after each step.
 
@@ -167,6 +168,7 @@ class Selection:
         return drawn
 
 
+@checked
 def select(
     model: GenerativeClassifier,
     X: Source,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
+from verosim.arguments import checked
 from verosim.axes.groups import plain_label
 from verosim.bayes.learned import GAP
 from verosim.densities import estimates
@@ -55,6 +56,7 @@ class NomogramLine:
 
 
 @names_itself
+@checked
 def plot_nomogram(
     model: ScoreMixin,
     of: Hashable = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim.arguments import checked, one_of
 from verosim.axes.groups import plain_label
 from verosim.bayes.program import Program
 from verosim.data.nodes import no_program
@@ -27,7 +28,6 @@ from verosim.insight.report.page import catalogue, filled, rendered
 from verosim.insight.report.rare_values import EveryValue, NamedValues
 from verosim.insight.report.some_rows import state_of
 from verosim.insight.single_row import fitted_classifier
-from verosim.models.settings import one_of
 
 if TYPE_CHECKING:
     import os
@@ -40,6 +40,7 @@ FRAME_HEIGHT = 640  # pixels in a notebook
 SANDBOX = "allow-scripts allow-downloads allow-modals"
 
 
+@checked
 def nomogram(
     model: ScoreMixin,
     source: Source | None = None,
@@ -169,6 +170,7 @@ class Nomogram:
         """The program that the page evaluates."""
         return self._found.program
 
+    @checked
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim.arguments import checked, whole
 from verosim.data.clusters import check_is_here
 from verosim.errors import VerosimError
 from verosim.insight.importance import importance
@@ -46,7 +47,6 @@ from verosim.insight.report.some_rows import (
     state_of,
 )
 from verosim.insight.single_row import fitted_classifier
-from verosim.models.settings import whole
 
 if TYPE_CHECKING:
     from verosim.estimators.base import ScoreMixin
@@ -60,6 +60,7 @@ OPEN_CHARTS = 30
 MOST_BOUNDARY_CLASSES = 64
 
 
+@checked
 def report(
     model: ScoreMixin,
     source: Source | None = None,

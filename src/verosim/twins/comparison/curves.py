@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.cached import cached_property
 from verosim.data.frames_of_results import pandas_frame
 from verosim.errors import VerosimError, listed
@@ -246,6 +247,7 @@ class Comparison:
         """(M, S) the standard error of the mean; nan with fewer than two repeats."""
         return _mean_and_error(self.values[..., self.whole])[1]
 
+    @checked
     def difference(self, first: str, second: str) -> Difference:
         """Difference first − second at each size, paired by repeat.
 
@@ -274,6 +276,7 @@ class Comparison:
         """The difference generative − discriminative for each pair."""
         return {pair: self.difference(*pair) for pair in self.pairs}
 
+    @checked
     def crossing(self, generative: str, discriminative: str) -> Crossing:
         """Size at which the curves of two models cross, with a bootstrap interval.
 
@@ -316,6 +319,7 @@ class Comparison:
             )
         return self.names.index(name)
 
+    @checked
     def only(self, *names: str | Sequence[str]) -> Comparison:
         """Comparison of some of the models.
 
@@ -376,6 +380,7 @@ class Comparison:
         """
         return pandas_frame(self.to_dict())
 
+    @checked
     def table(self, markdown: bool = True) -> str:
         """Mean ± standard error of each model as text, with one line per size.
 
@@ -432,6 +437,7 @@ class Comparison:
 
     __repr__ = __str__
 
+    @checked
     def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
         """Draw the curves with bands of two standard errors, and mark the crossings.
 
@@ -454,6 +460,7 @@ class Comparison:
 
     # Files --------------------------------------------------------------------------------
 
+    @checked
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the comparison in a JSON file, with the full precision of all numbers.
 
@@ -482,6 +489,7 @@ class Comparison:
             part.unlink(missing_ok=True)
 
     @classmethod
+    @checked
     def load(cls, path: str | os.PathLike[str]) -> Comparison:
         """Load a comparison that `save` wrote.
 

@@ -113,7 +113,10 @@ def _in_memory(X: Any, target: str | None = None) -> Any:
     import pyarrow as pa
 
     table = open_table(X)
-    found = pa.Table.from_batches([rows.batch for rows in table.batches()])
+    batches = [rows.batch for rows in table.batches()]
+    if not batches:
+        raise VerosimError("The table has no rows.", "Give a table with at least one row.")
+    found = pa.Table.from_batches(batches)
     if table.typed:
         return found
     # The cells of a CSV file are text. The first look finds the columns of numbers.
