@@ -6,6 +6,7 @@ must raise a `VerosimError`. Any other error, a numerical warning, and a closed 
 faults.
 
     python -m tests.wrong_calls 20        # every 20th call; 1 makes all of them
+    python -m tests.wrong_calls 1 0 LDA   # all calls of the targets that contain LDA
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import copy
 import inspect
 import os
+import random
 import re
 import signal
 import sqlite3
@@ -24,13 +26,15 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 import verosim
+import verosim.pool.auto as auto
+import verosim.twins.logistic as logistic
 from verosim import bayes, insight, pool, theory, twins, validate
 from verosim import typing as shared_types
 
@@ -52,10 +56,12 @@ TABLE = {
 ROW = {"size": [3.0], "width": [4.0], "town": ["Lima"]}
 
 # Methods that the documentation calls internal, and those that take values of the library.
-INTERNAL = set(
-    "set_state settings evaluate opened_to_score checked_state checked_model check_has_rows fitted "
-    "check_columns rule_of set_weights set_columns training_rows program_terms fit_like spec rule "
-    "attributed folded of_posterior evaluate_with_size answer about".split()
+INTERNAL = frozenset(
+    """
+    set_state settings evaluate opened_to_score checked_state checked_model check_has_rows fitted
+    check_columns rule_of set_weights set_columns training_rows program_terms fit_like spec rule
+    attributed folded of_posterior evaluate_with_size answer about
+    """.split()  # noqa: SIM905
 )
 # Classes whose arguments are arrays that the library has checked.
 INNER = {"Rule", "Decision", "LinearScores", "ClassScores"}
@@ -214,6 +220,10 @@ SPECIAL: dict[Any, Callable[[Values], Any]] = {
     "estimator": lambda v: verosim.LinearSVM(),
 }
 
+WITH_LABELS = """
+auto calibrate compare conformal cross_validate generative_gap plot_boundary plot_pairs
+plot_projection plot_sample plot_whitening reject select reweigh
+""".split()  # noqa: SIM905
 # Arguments that are given although they have a default.
 ALSO = {
     ("fit", "y"),
@@ -230,11 +240,7 @@ ALSO = {
     ("report", "source"),
     ("report", "y"),
     ("report", "path"),
-    *(
-        (name, "y")
-        for name in "auto calibrate compare conformal cross_validate generative_gap plot_boundary "
-        "plot_pairs plot_projection plot_sample plot_whitening reject select reweigh".split()
-    ),
+    *((name, "y") for name in WITH_LABELS),
 }
 CHEAPER: dict[str, dict[str, Any]] = {
     "auto": {"effort": "fast", "models": [verosim.LDA(), verosim.GaussianNB()], "cv": 3},
@@ -342,20 +348,18 @@ class _Names(dict[str, Any]):
     """The names in annotations: types that this file knows, and others by their name."""
 
     def __missing__(self, name: str) -> Any:
-        for place in (shared_types, typing, np):
+        if name in PLAIN:
+            return PLAIN[name]
+        for place in (shared_types, typing, logistic, auto):
             if hasattr(place, name):
                 return getattr(place, name)
-        plain: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool, "bytes": bytes, "dict": dict,
-                 "list": list, "tuple": tuple, "object": object, "type": type, "os": os, "np": np,
-                 "Path": Path, "Hashable": Hashable,
-                 "ArrayLike": shared_types.Labels}  # fmt: skip
-        if name in plain:
-            return plain[name]
-        if name == "LogisticSolver":
-            from verosim.twins.logistic import LogisticSolver
-
-            return LogisticSolver
         return type(name, (_ByName,), {})
+
+
+PLAIN = {
+    one.__name__: one for one in (bool, int, float, str, bytes, dict, list, tuple, object, type)
+}
+PLAIN |= {"os": os, "np": np, "Path": Path, "Hashable": Hashable, "ArrayLike": shared_types.Labels}
 
 
 class _ByName:
@@ -439,9 +443,9 @@ WRONG: dict[str, Callable[[], Any]] = {
     "None": lambda: None,
     "''": lambda: "",
     "'abc'": lambda: "abc",
-    "[]": lambda: [],
+    "[]": list,
     "np.array([])": lambda: np.array([]),
-    "{}": lambda: {},
+    "{}": dict,
     "-1": lambda: -1,
     "0": lambda: 0,
     "10**30": lambda: 10**30,
@@ -487,6 +491,10 @@ def allows(hint: Any, value: Any) -> bool:
         return value is None
     if origin is Literal:
         return isinstance(value, str) and value in inside
+    if hint is Hashable:
+        return isinstance(value, Hashable)
+    if origin is Callable:
+        return callable(value)
     if hint in (Any, object) or hint is shared_types.MissingMarks:
         return True
     if hint is bool:
@@ -532,7 +540,7 @@ class Call(NamedTuple):
     def run(self) -> str | None:
         """What is wrong with the outcome, or None."""
         target = targets()[self.target]
-        given = {**target.arguments, **{p: WRONG[v]() for p, v in self.changes}}
+        given = dict(target.arguments)
         with open(os.devnull, "rb") as planted, warnings.catch_warnings(record=True) as caught:
             PLANTED[:] = [planted.fileno()]
             given.update({p: WRONG[v]() for p, v in self.changes})
@@ -607,36 +615,44 @@ def kind_of(error: BaseException) -> str:
     return f"{type(error).__name__} at {place}: {re.sub('[0-9]+', '#', str(error))[:90]}"
 
 
-def every_call() -> Iterator[Call]:
-    """Each target with each argument replaced by each wrong value."""
-    for target in targets().values():
-        for p in target.signature.parameters.values():
-            if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-                continue
+def calls_of(name: str) -> Iterator[Call]:
+    """A target with each argument replaced by each wrong value."""
+    for p in targets()[name].signature.parameters.values():
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
             for value in WRONG:
-                yield Call(target.name, ((p.name, value),))
+                yield Call(name, ((p.name, value),))
 
 
-if __name__ == "__main__":
-    import resource
+@cache
+def _with_arguments() -> list[str]:
+    return [name for name in targets() if any(calls_of(name))]
 
-    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
-    os.environ["MPLBACKEND"] = "agg"
-    step, only = int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""
-    start = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+
+def random_call(seed: int) -> Call:
+    """A target with one or two arguments replaced."""
+    dice = random.Random(seed)
+    name = dice.choice(_with_arguments())
+    known = [call.changes[0] for call in calls_of(name)]
+    first, second = dice.choice(known), dice.choice(known)
+    return Call(name, (first, second) if first[0] != second[0] else (first,))
+
+
+def main(step: int, start: int = 0, only: str = "") -> None:
+    """Make every step-th call, and print the kinds of faults."""
     kinds: Counter[str] = Counter()
     first: dict[str, str] = {}
-    calls = 0
-    for i, call in enumerate(every_call()):
-        if i % step != start or not re.search(only, call.target):
-            continue
-        calls += 1
+    calls = [call for name in targets() if re.search(only, name) for call in calls_of(name)]
+    for call in calls[start::step]:
         fault = call.run()
         if fault is not None:
             key = fault if fault != "accepted" else f"accepted {call.changes[0][0]}"
             kinds[key] += 1
             first.setdefault(key, str(call))
-            first[key] += "" if kinds[key] > 4 else f" | {call}"
-    print(f"{calls:,} calls, {sum(kinds.values()):,} faults of {len(kinds)} kinds")
+    made = len(calls[start::step])
+    print(f"{made:,} calls, {sum(kinds.values()):,} faults of {len(kinds)} kinds")
     for key, many in kinds.most_common():
-        print(f"{many:5d}  {key}\n         {first[key][:300]}")
+        print(f"{many:5d}  {key}\n         {first[key]}")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:3]), *sys.argv[3:4])

@@ -94,8 +94,9 @@ def _is_array(value: Any) -> bool:
 
 
 def _is_cv(value: Any) -> bool:
-    known = is_whole_number(value) or isinstance(value, str) or _is_list(value)
-    return known or (hasattr(value, "split") and not isinstance(value, type | bytes))
+    if value is None or is_whole_number(value) or isinstance(value, str) or _is_list(value):
+        return True  # None has a message of its own where folds are needed
+    return hasattr(value, "split") and not isinstance(value, type | bytes)
 
 
 def _is_seed(value: Any) -> bool:
@@ -268,16 +269,17 @@ def _fits(item: Any, parts: list[tuple[Allowed, ...]]) -> bool:
     )
 
 
-def number_array(name: str, value: Any, dimensions: int) -> np.ndarray:
-    """An argument as an array of numbers with so many dimensions."""
+def number_array(name: str, value: Any, *dimensions: int) -> np.ndarray:
+    """An argument as an array of numbers with one of these numbers of dimensions."""
     try:
         found = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         given = value_in_message(value)
         raise VerosimError(f"{name} must be an array of numbers; got {given}.") from None
-    if found.ndim != dimensions:
+    if found.ndim not in dimensions:
+        allowed = " or ".join(map(str, dimensions))
         raise VerosimError(
-            f"{name} must be an array of {dimensions} dimensions; got the shape {found.shape}."
+            f"{name} must be an array of {allowed} dimensions; got the shape {found.shape}."
         )
     return found
 

@@ -207,7 +207,8 @@ class Program:
         """The typed cells of each column, and the number of rows."""
         inputs = self.inputs
         if not isinstance(rows, Mapping) and hasattr(rows, "columns"):  # a data frame
-            rows = {name: rows[name] for name in rows.columns if name in inputs}
+            names = getattr(rows, "column_names", rows.columns)  # Arrow has the first
+            rows = {name: rows[name] for name in names if name in inputs}
         if not isinstance(rows, Mapping):
             rows = self._by_position(rows)
         odd = [name for name in rows if name not in inputs]

@@ -146,7 +146,7 @@ class Quadratic:
         ndarray of shape (n, d) or (d,)
             The gradients.
         """
-        Z = number_array("X", X, np.ndim(X) if np.ndim(X) == 1 else 2)
+        Z = number_array("X", X, 1, 2)
         b = self.b
         if Z.shape[-1] != len(b):
             raise VerosimError(f"X must have {len(b)} columns; got the shape {Z.shape}.")

@@ -23,7 +23,7 @@ from verosim.data.design_columns import DesignColumn
 from verosim.data.near_names import near, rename_or_add
 from verosim.data.schema_columns import SET_BY_USER, Column, as_kind, edited
 from verosim.data.schema_merges import check_merges
-from verosim.errors import VerosimError, listed
+from verosim.errors import VerosimError, listed, writing
 
 if TYPE_CHECKING:
     from verosim.data.cell_formats import Format
@@ -237,7 +237,8 @@ class Schema:
         >>> verosim.Schema.load(path) == schema
         True
         """
-        Path(path).write_bytes(self.to_json())
+        with writing(path):
+            Path(path).write_bytes(self.to_json())
 
     def to_json(self) -> bytes:
         """Write the schema as JSON. `save` writes the same bytes to a file.

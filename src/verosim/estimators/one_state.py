@@ -62,14 +62,16 @@ def snapshot(model: Any) -> Any:
     return out
 
 
-def reads(method: ModelMethod) -> ModelMethod:
+def reads(method: ModelMethod, checks: bool = True) -> ModelMethod:
     """A method that reads the fitted state, with one snapshot for the whole call.
 
     If it needs the sums of a model that has none, the error names the method. Rows are checked when
-    they are opened, so a call with rows alone is not checked here.
+    they are opened, so a call with rows alone is not checked here. `checks` is False for a method
+    that other methods call.
     """
     parameters = Parameters(method)
     alone = 1 if parameters.first_is_rows else 0
+    alone = alone if checks else len(parameters.positional)
 
     @wraps(method)
     def on_snapshot(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -128,7 +129,7 @@ class ScoreMixin:
         """The decision rule and the rows, also as a block that was made from a table."""
         return self.opened_to_score(X)
 
-    @reads
+    @partial(reads, checks=False)
     def evaluate(
         self, X: Source, score: Callable[[Any, Any], np.ndarray], na: MissingMarks = ()
     ) -> np.ndarray:
@@ -150,7 +151,8 @@ class ScoreMixin:
         ndarray of shape (n, ...)
             The results for all rows, in the order of the rows.
         """
-        rule, rows = self._opened_to_evaluate(with_marks(X, na))
+        marked = type(na) is not tuple or na
+        rule, rows = self._opened_to_evaluate(with_marks(X, na) if marked else X)
         if not isinstance(rows, TableSource):
             return score(rule, rows)
         check_is_here(rows.table, "This method", "Use predict_table(…), which runs there.")

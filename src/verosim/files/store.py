@@ -18,7 +18,7 @@ from verosim.arguments import checked
 from verosim.axes import CODES_BY_NAME, Codes
 from verosim.bayes.rule import Decision
 from verosim.data.schema import Schema
-from verosim.errors import VerosimError
+from verosim.errors import VerosimError, writing
 from verosim.estimators.one_state import snapshot
 from verosim.files.held_out_scores import HeldOutScores, SavedScores, held_out_scores
 from verosim.files.models import SAVED_MODELS, SavedState, built_model, foreign, model_tree
@@ -217,14 +217,8 @@ def save(
     array([0, 0])
     """
     raw = dumps(model, notes=notes, scores=scores, statistics=statistics)
-    try:
-        with whole_file(Path(path)) as file:
-            file.write(raw)
-    except OSError as error:
-        raise VerosimError(
-            f"The file {os.fspath(path)!r} cannot be written: {error.strerror or error}.",
-            "Use a folder that exists and can be written to.",
-        ) from error
+    with writing(path), whole_file(Path(path)) as file:
+        file.write(raw)
 
 
 @checked

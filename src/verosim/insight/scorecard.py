@@ -141,7 +141,7 @@ def scorecard(
     first = 1 if of is None else class_number(of, classes)
     kind, fill = _additive_kind(model)
     factor = float(pdo) / np.log(2.0)
-    offset = float(base) - factor * float(np.log(odds))
+    offset = float(base) - factor * float(np.log(float(odds)))
     blank = SingleRow.blank(model, fill)
     pair = plain_label(classes[first]), plain_label(classes[1 - first])
     start = explain(model, blank.source, of=pair[0], against=pair[1], **_asked(kind))

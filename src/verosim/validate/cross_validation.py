@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from verosim.arguments import checked
+from verosim.arguments import checked, one_of
 from verosim.data.adapters import opened_as
 from verosim.data.clusters import where_rows_are
 from verosim.data.labels import positions
@@ -184,6 +184,7 @@ class CrossValidation:
         float
             The mean.
         """
+        one_of("name", name, tuple(self.scores))
         return float(np.nanmean(self.scores[name]))
 
     @checked
@@ -204,6 +205,7 @@ class CrossValidation:
         float
             The standard error; nan if only one fold has a score.
         """
+        one_of("name", name, tuple(self.scores))
         found = self.scores[name][~np.isnan(self.scores[name])]
         if len(found) < 2:
             return float("nan")

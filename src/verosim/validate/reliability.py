@@ -20,6 +20,7 @@ from verosim.arguments import checked, number_array, one_of
 from verosim.data import as_weights, encode_labels
 from verosim.data.labels import check_known, positions
 from verosim.errors import VerosimError
+from verosim.folds.inputs import one_column
 from verosim.folds.scores import (
     Predictions,
     Sums,
@@ -296,7 +297,7 @@ def _log_posteriors(proba: Any, log_proba: Any) -> np.ndarray:
 def _codes(labels: Any, classes: Any, n: int, C: int) -> np.ndarray:
     """(n,) the column of the label of each row."""
     found = encode_labels(labels)[1]
-    known = found if classes is None else np.asarray(classes)
+    known = found if classes is None else one_column(classes)
     if len(known) != C:
         raise VerosimError(
             f"There are {len(known)} classes but {C} columns of posteriors.",

@@ -448,7 +448,10 @@ def _settings(grid: Any) -> list[dict[str, Any]]:
                 raise VerosimError(f"The grid has an empty list of values for {name!r}.", ASK_GRID)
         settings = [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]
     else:
-        settings = [dict(setting) for setting in grid]
+        settings = list(grid)
+        if not all(isinstance(setting, Mapping) for setting in settings):
+            raise VerosimError("grid must be a mapping or a list of mappings.", ASK_GRID)
+        settings = [dict(setting) for setting in settings]
     if not settings or not settings[0]:
         raise VerosimError("The grid is empty.", ASK_GRID)
     if any(setting.keys() != settings[0].keys() for setting in settings):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
-from verosim.arguments import checked
+from verosim.arguments import checked, whole
 from verosim.axes.groups import plain_label
 from verosim.bayes.learned import GAP
 from verosim.densities import estimates
@@ -114,6 +114,7 @@ def plot_nomogram(
     'b against a'
     """
     fitted = check_fitted(model, "plot_nomogram")
+    whole("most", most, least=1)
     k, other = _classes(fitted, of, against)
     lines = sorted(_lines(fitted, k, other), key=lambda line: -line.span)
     total = len(lines)

@@ -12,7 +12,7 @@ from verosim.arguments import checked, one_of
 from verosim.axes.groups import plain_label
 from verosim.bayes.program import Program
 from verosim.data.nodes import no_program
-from verosim.errors import VerosimError
+from verosim.errors import VerosimError, writing
 from verosim.insight.importance import importance
 from verosim.insight.report.carried import (
     SHARE_OF_BUDGET,
@@ -179,7 +179,8 @@ class Nomogram:
         path : str or path
             The file, such as "nomogram.html".
         """
-        Path(path).write_text(self.html, encoding="utf-8")
+        with writing(path):
+            Path(path).write_text(self.html, encoding="utf-8")
 
     def __repr__(self) -> str:
         found = self._found

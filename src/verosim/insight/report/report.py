@@ -11,7 +11,7 @@ import numpy as np
 
 from verosim.arguments import checked, whole
 from verosim.data.clusters import check_is_here
-from verosim.errors import VerosimError
+from verosim.errors import VerosimError, writing
 from verosim.insight.importance import importance
 from verosim.insight.report.about import column_lines, facts_about
 from verosim.insight.report.carried import WHOLE, Carried, bytes_of
@@ -146,13 +146,8 @@ def report(
     while len(html.encode()) > size and found.shrink():
         html = found.page(language, title or type(model).__name__, words)
     out = Path(path)
-    try:
+    with writing(out):
         out.write_text(html, encoding="utf-8")
-    except OSError as error:
-        raise VerosimError(
-            f"The file {str(out)!r} cannot be written: {error.strerror or error}.",
-            "Use another path.",
-        ) from error
     return out
 
 

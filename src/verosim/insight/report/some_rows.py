@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from verosim.data import as_matrix
 from verosim.data.adapters import is_stream, open_table
+from verosim.data.labels import label_array
 from verosim.data.libraries import pa
 from verosim.errors import VerosimError
 from verosim.folds.inputs import target_of
+from verosim.kinds.look import check_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +45,7 @@ class SomeRows:
         """(n,) the labels."""
         if isinstance(self.y, str):
             return np.array(self.X.column(self.y).to_pylist(), dtype=object)
-        return np.asarray(self.y)
+        return label_array(self.y)
 
 
 def _length(X: Any) -> int:
@@ -59,13 +62,14 @@ def labelled_rows(model: Any, source: Any, y: Any, most: int | None = None) -> S
         batches = [rows.batch for rows in table.batches(None)]
         if not batches:
             raise VerosimError("The source has no rows.", "Use a source with rows.")
+        check_columns(table.names, target if isinstance(target, str) else None, None, "auto")
         whole = SomeRows(pa.Table.from_batches(batches), target)
         if state_of(model) is None:
             whole = _numbers(inner, whole)
     else:
         X = source if hasattr(source, "shape") else list(source)
         if isinstance(X, list) and X and not isinstance(X[0], str) and X[0] is not None:
-            X = np.asarray(X)
+            X = as_matrix(X, values=True)
         whole = SomeRows(X, target)
     if most is None or len(whole) <= most:
         return whole

@@ -21,7 +21,7 @@ import numpy as np
 from verosim.arguments import checked
 from verosim.cached import cached_property
 from verosim.data.frames_of_results import pandas_frame
-from verosim.errors import VerosimError, listed
+from verosim.errors import VerosimError, listed, writing
 from verosim.html_table import html_table
 from verosim.lazy import plotted
 from verosim.twins.comparison.crossing import Crossing, crossing
@@ -480,11 +480,12 @@ class Comparison:
         path = Path(path)
         part = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
-            with open(part, "w", encoding="utf-8") as file:
-                json.dump(content, file, ensure_ascii=False, allow_nan=False)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, path)
+            with writing(path):
+                with open(part, "w", encoding="utf-8") as file:
+                    json.dump(content, file, ensure_ascii=False, allow_nan=False)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(part, path)
         finally:
             part.unlink(missing_ok=True)
 

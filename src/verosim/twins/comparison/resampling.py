@@ -10,14 +10,17 @@ class has a second. Reference: Balinski & Young (1982), Fair representation, on 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from verosim.arguments import is_number
+from verosim.data import as_matrix
 from verosim.data.adapters import is_frame, is_stream, open_table
 from verosim.data.cells import numbers
-from verosim.data.labels import encode_labels, labels_of
+from verosim.data.labels import encode_labels, label_array, labels_of
 from verosim.data.stream import as_label
 from verosim.errors import VerosimError, listed
 from verosim.kinds.look import look
@@ -64,8 +67,8 @@ def pool_of(X: Any, y: Any) -> RowsToCompare:
     if hasattr(X, "tocsr"):
         X = X.tocsr()
     elif isinstance(X, list | tuple):
-        X = list(X) if len(X) and isinstance(X[0], str) else np.asarray(X)
-    y = np.asarray(y)
+        X = list(X) if len(X) and isinstance(X[0], str) else as_matrix(X, values=True)
+    y = label_array(y)
     n = len(X) if not hasattr(X, "shape") else X.shape[0]
     y = labels_of(y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y, n)
     codes, classes = encode_labels(y)
@@ -138,7 +141,7 @@ def _in_memory(X: Any, target: str | None = None) -> Any:
 
 def number_of_test_rows(test_size: Any, n: int) -> int:
     """The number of test rows, from a number or a share."""
-    good = isinstance(test_size, int | float | np.number) and not isinstance(test_size, bool)
+    good = is_number(test_size) and math.isfinite(test_size)
     whole = good and isinstance(test_size, int | np.integer)
     t = int(test_size) if whole else round(float(test_size) * n) if good else 0
     if not 1 <= t <= n - 2:
