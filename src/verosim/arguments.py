@@ -121,7 +121,7 @@ def _anything(value: Any) -> bool:
 
 
 ANYTHING = Allowed("anything", _anything)
-_MODEL = Allowed("a model", _is_model)
+_MODEL = Allowed("a model such as LDA()", _is_model)
 _ROWS = "an array, a table, or the path of a file"
 _ARRAY = Allowed("an array", _is_array)
 _COLUMN = Allowed(
@@ -231,6 +231,7 @@ def _with_parts(name: str, inside: list[ast.expr]) -> tuple[Allowed, ...]:
     if name in ("Sequence", "Iterable", "list", "tuple"):
         words = " or ".join(kind.words for kind in parts[0])
         plain = "a list" if parts[0] == (ANYTHING,) else f"a list of {_plural(words)}"
+        plain = "a list of models" if parts[0] == (_MODEL,) else plain
         return (Allowed(plain, lambda v: _is_list(v) and _each(v, parts[0])),)
     return (ALLOWED.get(name) or _of_class(name),)
 
@@ -250,8 +251,9 @@ def _is_list(value: Any) -> bool:
 
 
 def _each(values: Any, kinds: tuple[Allowed, ...]) -> bool:
-    """Whether each part of a list is allowed. Iterators are not read here."""
-    if ANYTHING in kinds or not isinstance(values, list | tuple | set | frozenset | np.ndarray):
+    """Whether each part of a list is allowed. Iterators are not read here, and models are checked
+    by the function that receives them."""
+    if ANYTHING in kinds or _MODEL in kinds or not isinstance(values, list | tuple | set | frozenset | np.ndarray):
         return True
     return all(any(kind.test(value) for kind in kinds) for value in values)
 

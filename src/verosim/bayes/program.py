@@ -207,8 +207,13 @@ class Program:
         """The typed cells of each column, and the number of rows."""
         inputs = self.inputs
         if not isinstance(rows, Mapping) and hasattr(rows, "columns"):  # a data frame
-            names = getattr(rows, "column_names", rows.columns)  # Arrow has the first
+            names = list(getattr(rows, "column_names", rows.columns))  # Arrow has the first
             rows = {name: rows[name] for name in names if name in inputs}
+            if not rows:
+                raise VerosimError(
+                    f"The table has none of the columns {listed(list(inputs))}.",
+                    f"Its columns are {listed([str(name) for name in names])}.",
+                )
         if not isinstance(rows, Mapping):
             rows = self._by_position(rows)
         odd = [name for name in rows if name not in inputs]

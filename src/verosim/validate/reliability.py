@@ -177,7 +177,7 @@ def reliability(
     n, C = log_p.shape
     codes = _codes(labels, classes, n, C)
     given: Any = sample_weight
-    w = as_weights(given if np.size(given) else None, n)
+    w = as_weights(given if given is not None and len(given) else None, n)
     w = w if len(w) else np.ones(n)
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise VerosimError(f"bins must be an integer of at least 1; got {bins!r}.")

@@ -69,7 +69,8 @@ class SemiSupervised(Wrapper):
         The model, fitted or not. A copy of it is fitted.
     unlabelled : object, default=-1
         The label that marks rows without a label, such as −1 or "?". Rows with a missing label
-        (None, NaN or an empty text) have no label either. None marks only these.
+        (None, NaN or an empty text) have no label either. None marks only these. Use None, or
+        another mark, if −1 is a class.
     weight : float, default=1.0
         λ, the weight of an unlabelled row. A labelled row has the weight 1. The value 0 ignores
         the unlabelled rows.
