@@ -15,7 +15,7 @@ import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from inspect import signature
 from typing import Any, TypeVar
 
@@ -99,6 +99,10 @@ def _is_cv(value: Any) -> bool:
     return hasattr(value, "split") and not isinstance(value, type | bytes)
 
 
+def _is_the_text(text: str, value: Any) -> bool:
+    return isinstance(value, str) and value == text
+
+
 def _is_seed(value: Any) -> bool:
     known = value is None or isinstance(value, np.random.Generator | np.random.RandomState)
     return known or (is_whole_number(value) and value >= 0)
@@ -163,8 +167,8 @@ ALLOWED: dict[str, Allowed] = {
                        lambda v: isinstance(v, str | list | tuple)),
     "FileOptions": Allowed("a dict", lambda value: isinstance(value, Mapping)),
     "MissingMarks": Allowed("a list of texts", _is_marks),
-    "PlotAxes": Allowed("axes of matplotlib", lambda value: hasattr(value, "get_figure")),
-    "PlotFigure": Allowed("a figure of matplotlib", lambda value: hasattr(value, "subplots")),
+    "PlotAxes": Allowed("matplotlib axes", lambda value: hasattr(value, "get_figure")),
+    "PlotFigure": Allowed("a matplotlib figure", lambda value: hasattr(value, "subplots")),
     **dict.fromkeys(
         ("GenerativeClassifier", "StatisticClassifier", "ScoreMixin", "BaseEstimator",
          "ClassifierMixin", "TransformerMixin", "Wrapper", "GaussianClassifier", "PoolClassifier",
@@ -219,7 +223,7 @@ def _with_parts(name: str, inside: list[ast.expr]) -> tuple[Allowed, ...]:
     """The alternatives of `name[inside]`."""
     if name == "Literal":
         values = [ast.literal_eval(one) for one in inside]
-        return tuple(Allowed(repr(v), lambda x, v=v: isinstance(x, str) and x == v) for v in values)
+        return tuple(Allowed(repr(value), partial(_is_the_text, value)) for value in values)
     if name in ("Callable", "type", "PathLike", "Unpack"):
         return (ALLOWED.get(name, ANYTHING),)
     parts = [_alternatives(one) for one in inside if not _is_ellipsis(one)]
@@ -253,7 +257,11 @@ def _is_list(value: Any) -> bool:
 def _each(values: Any, kinds: tuple[Allowed, ...]) -> bool:
     """Whether each part of a list is allowed. Iterators are not read here, and models are checked
     by the function that receives them."""
-    if ANYTHING in kinds or _MODEL in kinds or not isinstance(values, list | tuple | set | frozenset | np.ndarray):
+    if (
+        ANYTHING in kinds
+        or _MODEL in kinds
+        or not isinstance(values, list | tuple | set | frozenset | np.ndarray)
+    ):
         return True
     return all(any(kind.test(value) for kind in kinds) for value in values)
 
@@ -367,13 +375,14 @@ def checked(function: Function) -> Function:
 
 
 @cache
-def _settings_of(estimator: type) -> Parameters:
-    return Parameters(estimator.__init__)
+def _settings_of(estimator: Any) -> Parameters:
+    return Parameters(estimator)
 
 
 def check_settings(model: Any) -> None:
     """Raise an error if the annotation of a parameter of an estimator does not allow its value."""
-    parameters, given = _settings_of(type(model)), vars(model)
+    kind: Hashable = type(model)
+    parameters, given = _settings_of(kind), vars(model)
     defaults = parameters.defaults
     for name in parameters.annotations:
         value = given[name]
