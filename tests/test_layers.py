@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "verosim"
 ORDER = [
     {"cached", "html_table", "lazy", "locks", "terminal", "typing", "whole_files"},
     {"errors", "linalg", "kernels"},
-    {"drawing", "error_kinds"},
+    {"arguments", "drawing", "error_kinds"},
     {"axes"},
     {"data"},
     {"stats"},

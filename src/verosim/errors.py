@@ -6,11 +6,13 @@ what to do.
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from verosim.terminal import in_one_line
 
@@ -182,6 +184,18 @@ def warn(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(ours):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def writing(path: Any) -> Iterator[None]:
+    """Name the file if it cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise VerosimError(
+            f"The file {os.fspath(path)!r} cannot be written: {error.strerror or error}.",
+            "Use a folder that exists and can be written to.",
+        ) from error
 
 
 def listed(names: list[str], most: int = 5) -> str:

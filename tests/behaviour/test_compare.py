@@ -294,7 +294,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch)
     one_run(repeats=1).save(path)
     before = path.read_bytes()
     monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
-    with pytest.raises(OSError, match="full"):
+    with pytest.raises(VerosimError, match="cannot be written: full"):
         one_run(repeats=2).save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]

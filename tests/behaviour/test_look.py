@@ -126,7 +126,7 @@ def test_a_schema_is_a_value(frame, tmp_path):
         schema.edit({"nope": "text"})
     with pytest.raises(verosim.VerosimError, match="is not a schema"):
         verosim.Schema.load(tmp_path / "nothing.json")
-    with pytest.raises(verosim.VerosimError, match="must be a Schema; got dict"):
+    with pytest.raises(verosim.VerosimError, match="must be a Schema or None; got"):
         NaiveBayes().fit(frame, "y", schema={"a": 1})
     with pytest.raises(verosim.VerosimError, match="columns that are not in the table: 'code'"):
         NaiveBayes().fit(frame.drop(columns="code"), "y", schema=edited)

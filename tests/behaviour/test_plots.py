@@ -179,7 +179,7 @@ def test_draws_on_the_axes_that_are_given(name):
     _, ax = plt.subplots()
     assert ON_AXES[name](ax) is ax
     assert len(plt.get_fignums()) == 1
-    with pytest.raises(VerosimError, match="ax must be matplotlib axes; got 3"):
+    with pytest.raises(VerosimError, match="ax must be matplotlib axes or None; got 3"):
         ON_AXES[name](3)
 
 
@@ -356,9 +356,12 @@ def test_results_know_their_plot():
         (lambda: verosim.plot_boundary(QDA, X, NAMES, (0, 1, 2)), "columns must name two columns"),
         (lambda: verosim.plot_boundary(QDA, X, NAMES, (0, 0)), "two different columns"),
         (lambda: verosim.plot_boundary(QDA, X, NAMES, (0, 9)), "Column 9 does not exist"),
-        (lambda: verosim.plot_boundary(QDA, columns=(0, 1), box=[1, 2]), "box must have the form"),
+        (
+            lambda: verosim.plot_boundary(QDA, columns=(0, 1), box=[1, 2]),
+            "box must be an array of 2",
+        ),
         (lambda: verosim.plot_boundary(verosim.QDA(), X, NAMES), "fit"),
-        (lambda: verosim.plot_boundary(3), "needs a fitted classifier of verosim; got int"),
+        (lambda: verosim.plot_boundary(3), "model must be a model such as LDA"),
         (
             lambda: verosim.plot_boundary(
                 verosim.LogisticRegression().fit(X[:, :2], y), X[:, :2], y, densities=True
@@ -368,17 +371,17 @@ def test_results_know_their_plot():
         (lambda: verosim.plot_densities(verosim.LogisticRegression().fit(X, y)), "has no densit"),
         (lambda: verosim.plot_nomogram(LDA), "needs a model with independent columns; got LDA"),
         (lambda: verosim.plot_nomogram(NB, "rose"), "of must be a class of the model; got 'rose'"),
-        (lambda: verosim.plot_evidence(X), "needs a result of explain; got ndarray"),
+        (lambda: verosim.plot_evidence(X), "found must be an Explanation; got"),
         (lambda: verosim.plot_effect(MIXED_EXPLAINED, "size"), "'size' is not a column"),
         (
             lambda: verosim.plot_confusion(np.ones((2, 3))),
             r"must be square; got the shape \(2, 3\)",
         ),
         (lambda: verosim.plot_confusion(np.eye(2), ["a"]), "has 2 classes; got 1 labels"),
-        (lambda: verosim.plot_calibration(X), "needs posteriors of held-out rows"),
-        (lambda: verosim.plot_path(CV), "needs a result of search, path or select"),
+        (lambda: verosim.plot_calibration(X), "found must be a Reliability or a CrossVal"),
+        (lambda: verosim.plot_path(CV), "found must be a Search or a Selection; got"),
         (lambda: verosim.plot_path(PATH, scoring="f1"), "has no score 'f1'"),
-        (lambda: verosim.plot_candidates(CV), "needs a result of auto"),
+        (lambda: verosim.plot_candidates(CV), "found must be a Choice or a Candidates; got"),
         (lambda: verosim.plot_projection(QDA, X, NAMES), "needs a fitted LDA model; got QDA"),
         (lambda: verosim.plot_whitening(NB, X, NAMES), "Whiten.of needs"),
         (

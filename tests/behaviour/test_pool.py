@@ -571,7 +571,7 @@ def test_the_same_rows_with_another_seed_have_other_folds(rng):
     ("given", "message"),
     [
         ({"experts": []}, "must not be empty"),
-        ({"experts": "AODE"}, "must be a list of generative classifiers"),
+        ({"experts": "AODE"}, "must be a list of models"),
         ({"experts": [AODE]}, "must be generative classifiers; got <class"),
         ({"experts": [AODE(), AODE()]}, r"got AODE\(\) twice"),
         (

@@ -407,7 +407,7 @@ def test_errors(wine):
         SemiSupervised(verosim.LDA()).fit(X, np.full(len(y), -1))
     with pytest.raises(VerosimError, match=r"Only one class has .* 1; the other 59 rows.*or None"):
         SemiSupervised(verosim.LDA()).fit(X, np.where(y == 0, -1, 1))
-    with pytest.raises(VerosimError, match="needs a generative classifier"):
+    with pytest.raises(VerosimError, match=r"model must be a model such as LDA.*got 'LDA'"):
         SemiSupervised("LDA").fit(X, labels)
     with pytest.raises(VerosimError, match="Use the generative classifier inside"):
         SemiSupervised(SemiSupervised(verosim.LDA())).fit(X, labels)

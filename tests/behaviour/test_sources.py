@@ -460,7 +460,7 @@ def test_batches_that_disagree():
     refused("Batch 1 and the first batch differ in the columns 'x', 'z'", [one, two])
     refused("iterable is empty", iter([]))
     refused("iterable must give tables; its first item is 1", iter([1, 2]))
-    refused("type object cannot be read as a table", object())
+    refused("X must be an array, a table, or the path of a file", object())
 
 
 def test_invalid_utf8_inside_arrow(tmp_path):

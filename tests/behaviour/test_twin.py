@@ -218,7 +218,7 @@ class TestBadInput:
     def test_no_generative_model(self):
         with pytest.raises(VerosimError, match=r"needs a generative classifier.*got LogisticReg"):
             twin(linear_model.LogisticRegression())
-        with pytest.raises(VerosimError, match=r"needs a generative classifier.*got the class LDA"):
+        with pytest.raises(VerosimError, match=r"LDA is a class, not a model.*LDA\(\)"):
             generative_gap(verosim.LDA, [[0.0], [1.0]], [0, 1])
 
     def test_not_fitted(self):

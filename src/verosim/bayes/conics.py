@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.errors import VerosimError
 
 if TYPE_CHECKING:
@@ -157,6 +158,7 @@ class Conic:
     pieces: tuple[ConicPiece, ...]
     names: tuple[str, ...] = ()
 
+    @checked
     def points(self, n: int = 200) -> list[np.ndarray]:
         """Compute points of all pieces.
 

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from verosim.arguments import checked
 from verosim.cached import cached_property
 from verosim.errors import VerosimError
 
@@ -131,6 +132,7 @@ class Covariance:
     def inverse_root(self) -> np.ndarray:
         return (self.axes * self._spectrum[0]) @ self.axes.T
 
+    @checked
     def whitener(self, method: Literal["zca", "pca", "cholesky"] = "zca") -> np.ndarray:
         """Compute a matrix W with W Σ Wᵀ = I.
 
@@ -148,6 +150,7 @@ class Covariance:
         """
         return self._both(method)[0]
 
+    @checked
     def unwhitener(self, method: Literal["zca", "pca", "cholesky"] = "zca") -> np.ndarray:
         """Compute the inverse of a whitener: a matrix A with A Aᵀ = Σ.
 

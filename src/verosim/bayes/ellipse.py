@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from verosim.arguments import checked, whole
 from verosim.bayes.covariance import Covariance
 from verosim.cached import cached_property
-from verosim.errors import VerosimError
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +75,7 @@ class Ellipse:
         found = Covariance(self.covariance, self.centre)
         return self.radius * found.axes * np.sqrt(found.eigenvalues)
 
+    @checked
     def points(self, n: int = 200) -> np.ndarray:
         """Compute points of the ellipse, once around.
 
@@ -88,7 +89,6 @@ class Ellipse:
         ndarray of shape (n, 2)
             The points.
         """
-        if n < 2:
-            raise VerosimError(f"n must be a whole number, at least 2; got {n!r}.")
+        whole("n", n, least=2)
         t = np.linspace(-np.pi, np.pi, n)
         return self.centre + np.column_stack([np.cos(t), np.sin(t)]) @ self.half_axes.T

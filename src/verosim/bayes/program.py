@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.data import code_readings  # noqa: F401  from_json knows the kinds of readings in it
 from verosim.data.nodes import MALFORMED_HINT, array_of_numbers, as_plain, malformed
 from verosim.data.readings import CellReading, typed_column
@@ -184,6 +185,7 @@ class Program:
             return log_posterior(scores, size, self.log_prior)
         return scores, size
 
+    @checked
     def typed(self, rows: Source) -> tuple[dict[str, np.ndarray], int]:
         """Convert rows to the typed cells that the readings use.
 
@@ -205,7 +207,13 @@ class Program:
         """The typed cells of each column, and the number of rows."""
         inputs = self.inputs
         if not isinstance(rows, Mapping) and hasattr(rows, "columns"):  # a data frame
-            rows = {name: rows[name] for name in rows.columns if name in inputs}
+            names = list(getattr(rows, "column_names", rows.columns))  # Arrow has the first
+            rows = {name: rows[name] for name in names if name in inputs}
+            if not rows:
+                raise VerosimError(
+                    f"The table has none of the columns {listed(list(inputs))}.",
+                    f"Its columns are {listed([str(name) for name in names])}.",
+                )
         if not isinstance(rows, Mapping):
             rows = self._by_position(rows)
         odd = [name for name in rows if name not in inputs]
@@ -261,6 +269,7 @@ class Program:
             ) from None
 
     @classmethod
+    @checked
     def from_json(cls, text: str) -> Program:
         """Read a program that `to_json` has written.
 

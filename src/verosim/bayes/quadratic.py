@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verosim.arguments import checked, number_array
 from verosim.bayes.conics import Conic, conic
 from verosim.errors import VerosimError
 from verosim.terminal import in_one_line
@@ -132,6 +133,7 @@ class Quadratic:
             Z = Z - centre
         return ((Z @ self.A) * Z).sum(axis=-1) + Z @ b + c
 
+    @checked
     def gradient(self, X: ArrayLike) -> np.ndarray:
         """Compute the gradient 2A x + b at rows. It is normal to the curve q(x) = constant.
 
@@ -145,13 +147,16 @@ class Quadratic:
         ndarray of shape (n, d) or (d,)
             The gradients.
         """
-        Z = np.asarray(X, dtype=np.float64)
+        Z = number_array("X", X, 1, 2)
         b = self.b
+        if Z.shape[-1] != len(b):
+            raise VerosimError(f"X must have {len(b)} columns; got the shape {Z.shape}.")
         if self.centred is not None:
             centre, b, _ = self.centred
             Z = Z - centre
         return 2 * Z @ self.A + b
 
+    @checked
     def slice(self, values: Mapping[int, float]) -> Quadratic:
         """Fix the values of some columns, and keep the function of the others.
 
@@ -176,6 +181,7 @@ class Quadratic:
         names = tuple(self.names[j] for j in free) if self.names else ()
         return Quadratic.about(centre[free], A, slope, level, names)
 
+    @checked
     def curve(self, box: ArrayLike) -> Conic:
         """Compute the boundary q(x) = 0 in two columns, as exact pieces of a conic.
 

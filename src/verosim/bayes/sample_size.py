@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import math
 
+from verosim.arguments import checked
 from verosim.errors import VerosimError
 
 
+@checked
 def rows_for_priors(epsilon: float, delta: float, n_classes: int) -> int:
     """How many rows make all class priors precise.
 
@@ -65,6 +67,7 @@ def rows_for_priors(epsilon: float, delta: float, n_classes: int) -> int:
     return math.ceil(math.log(2 * n_classes / delta) / (2 * epsilon**2))
 
 
+@checked
 def prior_error(n_rows: float, delta: float, n_classes: int) -> float:
     """The largest error of the class priors for a given number of rows.
 
@@ -115,6 +118,7 @@ def prior_error(n_rows: float, delta: float, n_classes: int) -> float:
     return math.sqrt(math.log(2 * n_classes / delta) / (2 * n_rows))
 
 
+@checked
 def rows_for_gaussian(n_columns: int, epsilon: float, n_classes: int = 1) -> int:
     """How many rows are needed to learn one full Gaussian per class.
 
@@ -165,6 +169,7 @@ def rows_for_gaussian(n_columns: int, epsilon: float, n_classes: int = 1) -> int
     return math.ceil(round(n_classes * n_columns**2 / epsilon**2, 6))
 
 
+@checked
 def rows_for_histogram(
     n_columns: int,
     bins: int,
@@ -249,6 +254,7 @@ def rows_for_histogram(
     return share * math.ceil(per_cell + L + math.sqrt(L * L + 2 * per_cell * L))
 
 
+@checked
 def parameter_counts(n_columns: int, n_classes: int, n_rows: int, bins: int = 10) -> dict[str, int]:
     """How many free parameters each model has.
 

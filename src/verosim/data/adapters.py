@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.data import table_rows
 from verosim.data.clusters import is_on_cluster, open_on_cluster
 from verosim.data.libraries import pa
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from verosim.typing import Source
 
 
+@checked
 def read(
     source: Source,
     *,

@@ -37,7 +37,8 @@ class TokenFunction:
     function: Callable[[str], Iterable[str]]
 
     def __call__(self, text: str) -> list[str]:
-        found = list(self.function(text))
+        made = self.function(text)
+        found = list(made) if isinstance(made, Iterable) else [made]
         odd = [token for token in found if not isinstance(token, str)]
         if odd:
             raise VerosimError(

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from verosim.arguments import checked
 from verosim.data import table_rows
 from verosim.data.adapters import open_table
 from verosim.data.libraries import pa
@@ -23,6 +24,7 @@ class Connection(Protocol):
         """A new cursor."""
 
 
+@checked
 def query(sql: str, connection: Connection | str | os.PathLike[str]) -> Table:
     """Open the result of a SQL query as a table.
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from verosim.arguments import checked
 from verosim.axes import Columns
 from verosim.axes.value_hashes import HashedText
 from verosim.cached import cached_property
@@ -22,7 +23,7 @@ from verosim.data.design_columns import DesignColumn
 from verosim.data.near_names import near, rename_or_add
 from verosim.data.schema_columns import SET_BY_USER, Column, as_kind, edited
 from verosim.data.schema_merges import check_merges
-from verosim.errors import VerosimError, listed
+from verosim.errors import VerosimError, listed, writing
 from verosim.whole_files import whole_file
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ class Schema:
         """The names of the columns that a model reads."""
         return tuple(column.name for column in self.used)
 
+    @checked
     def of(self, *densities: str) -> tuple[Column, ...]:
         """The entries of the columns of some kinds.
 
@@ -186,6 +188,7 @@ class Schema:
         """
         return tuple(column for column in self.columns if column.density in densities)
 
+    @checked
     def edit(self, columns: Mapping[str, ColumnKind | str]) -> Schema:
         """A new schema in which some columns have another kind.
 
@@ -217,6 +220,7 @@ class Schema:
         """
         return with_kinds(self, columns, SET_BY_USER)
 
+    @checked
     def save(self, path: str | Path) -> None:
         """Write the schema to a JSON file.
 
@@ -234,7 +238,7 @@ class Schema:
         >>> verosim.Schema.load(path) == schema
         True
         """
-        with whole_file(path) as file:
+        with writing(path), whole_file(path) as file:
             file.write(self.to_json())
 
     def to_json(self) -> bytes:
@@ -248,6 +252,7 @@ class Schema:
         return schema_json.to_json(self)
 
     @classmethod
+    @checked
     def load(cls, path: str | Path) -> Schema:
         """Read a schema from a file that `save` has written.
 
@@ -275,6 +280,7 @@ class Schema:
             raise _not_a_schema(path, f"{why[:1].upper()}{why[1:]}.") from None
 
     @classmethod
+    @checked
     def from_json(cls, raw: bytes) -> Schema:
         """Read a schema from the bytes of `to_json`.
 
@@ -295,6 +301,7 @@ class Schema:
         """
         return schema_json.from_json(raw, cls)
 
+    @checked
     def check_merges(self, other: Schema) -> None:
         """Raise an error if a model with another schema cannot be merged with one of this schema.
 

@@ -206,7 +206,7 @@ def column_of(values: Any) -> pa.Array:
         )
     try:
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, ValueError, OverflowError):
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
         cells = values.tolist() if hasattr(values, "tolist") else list(values)
         return pa.array([_mixed_text(value) for value in cells], pa.large_string())
 

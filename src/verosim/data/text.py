@@ -230,6 +230,8 @@ def _as_arrow(texts: Any) -> Any:
         texts = np.ma.filled(texts.astype(object), None)
     if not isinstance(texts, list | tuple | np.ndarray):
         texts = texts.to_numpy() if hasattr(texts, "to_numpy") else list(texts)
+    if isinstance(texts, np.ndarray) and not texts.size:
+        texts = []  # Arrow would make an array of numbers
     try:
         return pa.array(texts, type=pa.large_string(), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError) as error:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.data import ArraySource
 from verosim.data.batch import BLOCK_CELLS
 from verosim.data.cells import known_texts
@@ -74,6 +75,7 @@ def threads() -> int:
 
 
 @contextmanager
+@checked
 def use_threads(count: int) -> Iterator[None]:
     """Set the number of threads for a block of code.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 import numpy as np
 from sklearn.base import clone
 
+from verosim.arguments import checked, whole
 from verosim.bayes.rule import Rule
 from verosim.data import encode_labels
 from verosim.data.adapters import opened_as
@@ -121,6 +122,7 @@ class GenerativeClassifier(StatisticClassifier):
         return learned_tables.learned_column(state, column, top)
 
     @DensityMethod
+    @checked
     def log_joint(
         self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
     ) -> np.ndarray:
@@ -144,6 +146,7 @@ class GenerativeClassifier(StatisticClassifier):
         return self.evaluate(opened_as(X, read), Rule.joint, na)
 
     @DensityMethod
+    @checked
     def log_density(
         self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
     ) -> np.ndarray:
@@ -238,12 +241,11 @@ class GenerativeClassifier(StatisticClassifier):
             Their classes.
         """
         state = self.checked_state()
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-            raise VerosimError(f"n must be a whole number of rows, zero or more; got {n!r}.")
+        whole("n", n, least=0)
         rng = generator(random_state)
         classes = None
         if y is not None:
-            wanted = label_array([y] * n if np.ndim(y) == 0 else y)
+            wanted = label_array(y if isinstance(y, list | tuple) or np.ndim(y) else [y] * n)
             if wanted.shape != (n,):
                 raise VerosimError(
                     f"y must be one label or an array of {n} labels, one per row; got shape "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from verosim.arguments import finite
 from verosim.axes import Axes
 from verosim.cached import cached_property
 from verosim.data import SparseRows
@@ -12,7 +13,6 @@ from verosim.densities import Bernoulli
 from verosim.errors import VerosimError
 from verosim.estimators.count_classifier import CountClassifier
 from verosim.models import Spec
-from verosim.models.settings import finite
 from verosim.stats import Counts
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from verosim.arguments import finite
 from verosim.axes import Axes, CappedCategories, Categories
 from verosim.cached import cached_property
 from verosim.data.readers import CategoryReader, Reader, ValueReader
@@ -20,7 +21,6 @@ from verosim.estimators.scikit_names import (
     n_categories,
 )
 from verosim.models import Spec
-from verosim.models.settings import finite
 from verosim.stats import Counts
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from functools import update_wrapper
 from types import MethodType
 from typing import Any
 
+from verosim.errors import VerosimError
 from verosim.models import Spec
 
 
@@ -21,7 +22,11 @@ class CheckedMethod(ABC):
     def __get__(self, model: Any, owner: type) -> Any:
         if model is None:
             return self.method
-        self.check(model.spec(), self.method.__name__)
+        try:
+            spec = model.spec()
+        except VerosimError:  # a wrong setting is an error of the call, not of the look-up
+            return MethodType(self.method, model)
+        self.check(spec, self.method.__name__)
         return MethodType(self.method, model)
 
     @staticmethod

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verosim.axes.groups import plain_label
+from verosim.data import as_matrix
+from verosim.data.adapters import is_stream
+from verosim.data.names import feature_names
 from verosim.errors import VerosimError
 
 if TYPE_CHECKING:
@@ -29,6 +32,14 @@ def empty_table() -> VerosimError:
     return VerosimError("The table has no rows.", "Give a table with at least one row to predict.")
 
 
+def needs_numbers(who: str) -> VerosimError:
+    """The error of a model that reads arrays, for a table."""
+    return VerosimError(
+        f"{who} needs an array or a data frame of numbers with its labels; got a table.",
+        "Use verosim.twin(NaiveBayes().fit(table, target)) for a table with a target column.",
+    )
+
+
 def check_width(model: Any, X: np.ndarray, width: int) -> None:
     """Check that an array has the number of columns of the training rows."""
     if X.ndim == 2 and X.shape[1] != width:
@@ -39,11 +50,22 @@ def check_width(model: Any, X: np.ndarray, width: int) -> None:
         )
 
 
+def count_rows_of_numbers(model: Any, X: Any) -> int:
+    """The number of rows of an array or a data frame of numbers. Other rows are an error."""
+    if is_stream(X):
+        raise needs_numbers(type(model).__name__)
+    return int(as_matrix(X, sparse_allowed=True, names=feature_names(X)).shape[0])
+
+
 def check_features(model: Any, X: Any) -> None:
     """Check that X has the columns of the training rows."""
     if type(X) is np.ndarray and not hasattr(model, "feature_names_in_"):
         check_width(model, X, model.n_features_in_)  # there is nothing else to check
         return
+    if is_stream(X):
+        raise needs_numbers(type(model).__name__)
+    if not hasattr(X, "shape"):
+        X = as_matrix(X, sparse_allowed=True, values=True)
     from sklearn.utils.validation import validate_data  # slow to import
 
     try:

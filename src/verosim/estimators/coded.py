@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked, whole
 from verosim.axes import CellCodes
 from verosim.data.cell_columns import Structure
 from verosim.data.schema import Schema
@@ -26,7 +27,6 @@ from verosim.kinds.cell_sampling import table_of_cells
 from verosim.kinds.first_rows import FirstRows
 from verosim.kinds.look import check_same_kinds, full_look
 from verosim.models import Spec
-from verosim.models.settings import whole
 from verosim.models.spec import LabelledTable
 from verosim.models.structure import (
     AUTO,
@@ -126,6 +126,7 @@ class CodedSpec(Spec):
 class CodedClassifier(GenerativeClassifier):
     """A classifier that reads tables as cells."""
 
+    @checked
     def sample(
         self,
         n: int = 1,

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.arguments import finite, one_of
 from verosim.axes import Columns
 from verosim.axes.codes import is_missing
 from verosim.axes.groups import plain_label
@@ -31,7 +32,6 @@ from verosim.kinds.imputing import new_cells
 from verosim.kinds.missing import MISSING
 from verosim.models import State
 from verosim.models.opening import open_to_score
-from verosim.models.settings import finite, one_of
 
 ROWS_FILLED_AT_ONCE = 1 << 15
 

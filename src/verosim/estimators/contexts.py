@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from verosim.arguments import finite, one_of
 from verosim.axes import Axes, ContextCodes
 from verosim.cached import cached_property
 from verosim.densities.context_tables import ContextDensity
 from verosim.estimators.coded import CodedSpec
 from verosim.models import State
-from verosim.models.settings import finite, one_of
 from verosim.stats import Contexts
 
 SMOOTHINGS = ("backoff", "laplace")

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import finite, one_of, whole
 from verosim.axes import Axes
 from verosim.cached import cached_property
 from verosim.densities import FullGaussian
 from verosim.errors import VerosimError
 from verosim.estimators.gaussian_spec import GaussianSpec
 from verosim.models import Spec
-from verosim.models.settings import finite, one_of, whole
 from verosim.stats import Moments, Statistic
 
 if TYPE_CHECKING:

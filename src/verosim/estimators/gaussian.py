@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from verosim.arguments import checked, share
 from verosim.bayes.rule import Rule
 from verosim.data import SparseRows
 from verosim.densities import LinearForm
@@ -20,7 +21,6 @@ from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.column_position import column_position
 from verosim.estimators.one_state import reads
 from verosim.models import State
-from verosim.models.settings import share
 
 if TYPE_CHECKING:
     from verosim.bayes import Covariance, Ellipse, Quadratic
@@ -79,6 +79,7 @@ class GaussianClassifier(GenerativeClassifier):
         """The covariances: (C, d, d), or (d, d) if shared; diagonals (C, d), or (d,) if shared."""
         return self.fitted("covariances_").params.covariances()
 
+    @checked
     def mahalanobis(self, X: Source) -> np.ndarray:
         """Compute the Mahalanobis distance of each row to each class mean.
 

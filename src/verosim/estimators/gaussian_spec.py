@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import finite, one_of
 from verosim.axes import Axes, Groups
 from verosim.cached import cached_property
 from verosim.data import ArraySource
 from verosim.data.stream import TableSource
 from verosim.errors import VerosimError
 from verosim.models import Spec
-from verosim.models.settings import finite, one_of
 from verosim.stats import Moments, Statistic
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.arguments import one_of
 from verosim.axes import Axes, Bins, JointBins
 from verosim.axes.bins import edges_of
 from verosim.cached import cached_property
@@ -22,7 +23,6 @@ from verosim.densities import Density, Histogram
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.base import GenerativeClassifier
 from verosim.models import Spec
-from verosim.models.settings import one_of
 from verosim.stats import Counts
 from verosim.stats.memory_limit import check_memory
 

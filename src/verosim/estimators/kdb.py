@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from verosim.arguments import whole
 from verosim.axes.contexts import MOST_PARENTS
 from verosim.densities.dependence import ranked_parents
 from verosim.estimators.coded import CodedClassifier
 from verosim.estimators.contexts import ContextSpec, named_parents
-from verosim.models.settings import whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

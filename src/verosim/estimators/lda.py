@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from verosim.arguments import number_array
 from verosim.bayes.rule import Rule
 from verosim.engines import map_rows
 from verosim.errors import VerosimError
@@ -286,6 +287,12 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
             The projected rows. The mean of all training rows is at zero.
         """
         pivot, centre, _ = self.checked_state().params.reference
+        directions = number_array("directions", directions, 2)
+        if len(directions) != len(centre):
+            raise VerosimError(
+                f"directions must have one row for each of the {len(centre)} columns; got "
+                f"{len(directions)} rows."
+            )
 
         def project(rule: Rule, rows: Any) -> np.ndarray:
             out = np.empty((rows.shape[0], directions.shape[1]))

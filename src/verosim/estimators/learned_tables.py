@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.arguments import whole
 from verosim.bayes.learned import GAP, Learned, LearnedTable
 from verosim.data.cell_columns import CellColumn
 from verosim.data.near_names import near
@@ -20,7 +21,6 @@ from verosim.errors import VerosimError
 from verosim.kinds.cell_names import name_of_cells
 from verosim.kinds.missing import MISSING
 from verosim.models import State
-from verosim.models.settings import whole
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import finite, whole
 from verosim.axes import Axes
 from verosim.bayes.rule import Decision
 from verosim.cached import cached_property
@@ -19,7 +20,6 @@ from verosim.kinds.design_look import with_design
 from verosim.kinds.design_reader import DesignReader
 from verosim.kinds.first_rows import FirstRows
 from verosim.models import Spec
-from verosim.models.settings import finite, whole
 from verosim.models.spec import LabelledTable
 from verosim.stats import LiftedMoments, Statistic
 

@@ -5,6 +5,8 @@
 
 A prediction beside an update in another thread is the one before or the one after. The same is true
 of a model after an interrupt. Updates of one model wait for each other.
+
+Both check the arguments of the call against the annotations of the method.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from threading import RLock
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from verosim.arguments import Parameters, check_settings
 from verosim.errors import VerosimError
 from verosim.stats.hollow import WithoutSums, names_itself
 
@@ -59,14 +62,21 @@ def snapshot(model: Any) -> Any:
     return out
 
 
-def reads(method: ModelMethod) -> ModelMethod:
+def reads(method: ModelMethod, checks: bool = True) -> ModelMethod:
     """A method that reads the fitted state, with one snapshot for the whole call.
 
-    If it needs the sums of a model that has none, the error names the method.
+    If it needs the sums of a model that has none, the error names the method. Rows are checked when
+    they are opened, so a call with rows alone is not checked here. `checks` is False for a method
+    that other methods call.
     """
+    parameters = Parameters(method)
+    alone = 1 if parameters.first_is_rows else 0
+    alone = alone if checks else len(parameters.positional)
 
     @wraps(method)
     def on_snapshot(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) > alone:
+            parameters.check((self, *args), kwargs)
         try:
             known = self if type(vars(self)) is _Unchanging else snapshot(self)
             return method(known, *args, **kwargs)
@@ -79,12 +89,18 @@ def reads(method: ModelMethod) -> ModelMethod:
 def updates(method: ModelMethod) -> ModelMethod:
     """A method that changes the model: it works on a copy, which then replaces the model.
 
-    The method returns the model. If it fails or is interrupted, the model does not change.
+    The method returns the model. If it fails or is interrupted, the model does not change. A method
+    that reads rows also checks the settings of the model.
     """
+    parameters = Parameters(method)
+    learns = parameters.first_is_rows
 
     @names_itself
     @wraps(method)
     def all_or_nothing(self: Any, *args: Any, **kwargs: Any) -> Any:
+        parameters.check((self, *args), kwargs)
+        if learns:
+            check_settings(self)
         with _locks.setdefault(self, RLock()):
             before = vars(self)
             known = before.copy()

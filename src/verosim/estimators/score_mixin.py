@@ -9,20 +9,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
+from verosim.arguments import checked
 from verosim.data.adapters import opened_as
 from verosim.data.clusters import check_is_here
 from verosim.data.label_match import accuracy_of, matched_labels
+from verosim.data.labels import labels_of
 from verosim.data.stream import TableSource
 from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.checks import empty_table
 from verosim.estimators.one_state import reads, updates
+from verosim.folds.inputs import one_column
 from verosim.html_table import html_table
 from verosim.models.opening import with_marks
 
@@ -123,7 +127,7 @@ class ScoreMixin:
         """The decision rule and the rows, also as a block that was made from a table."""
         return self.opened_to_score(X)
 
-    @reads
+    @partial(reads, checks=False)
     def evaluate(
         self, X: Source, score: Callable[[Any, Any], np.ndarray], na: MissingMarks = ()
     ) -> np.ndarray:
@@ -145,7 +149,8 @@ class ScoreMixin:
         ndarray of shape (n, ...)
             The results for all rows, in the order of the rows.
         """
-        rule, rows = self._opened_to_evaluate(with_marks(X, na) if na != () else X)
+        marked = type(na) is not tuple or na
+        rule, rows = self._opened_to_evaluate(with_marks(X, na) if marked else X)
         if not isinstance(rows, TableSource):
             return score(rule, rows)
         check_is_here(rows.table, "This method", "Use predict_table(…), which runs there.")
@@ -178,6 +183,7 @@ class ScoreMixin:
         decided = self.evaluate(opened_as(X, read), lambda rule, rows: rule.decide(rows), na)
         return self.classes_[decided]
 
+    @checked
     def decision_function(
         self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
     ) -> np.ndarray:
@@ -229,9 +235,12 @@ class ScoreMixin:
             If no label is a class of the model. Labels that differ from the classes by their type
             alone are matched.
         """
-        return accuracy_of(self.predict(X), matched_labels(y, self.classes_), sample_weight)
+        predicted = self.predict(X)
+        labels = matched_labels(labels_of(one_column(y), len(predicted)), self.classes_)
+        return accuracy_of(predicted, labels, sample_weight)
 
     @available_if(has_probabilities)
+    @checked
     def predict_proba(
         self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
     ) -> np.ndarray:
@@ -255,6 +264,7 @@ class ScoreMixin:
         return self.evaluate(opened_as(X, read), lambda rule, rows: rule.posterior(rows), na)
 
     @available_if(has_probabilities)
+    @checked
     def predict_log_proba(
         self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
     ) -> np.ndarray:

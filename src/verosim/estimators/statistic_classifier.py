@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from verosim.arguments import check_settings
 from verosim.bayes.priors import free_priors
 from verosim.data.adapters import is_stream, opened_as
 from verosim.data.schema import Schema
@@ -94,7 +95,13 @@ class StatisticClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         -------
         dict
             The name of the estimator under "name", and the values of the shared parameters.
+
+        Raises
+        ------
+        VerosimError
+            If the annotation of a parameter does not allow its value.
         """
+        check_settings(self)
         names = _shared_names(type(self), spec)  # type: ignore[arg-type]  # a class is hashable
         return {"name": type(self).__name__, **{name: getattr(self, name) for name in names}}
 

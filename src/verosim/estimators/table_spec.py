@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verosim import kinds
+from verosim.arguments import finite, one_of, whole
 from verosim.axes import Axes
 from verosim.cached import cached_property
 from verosim.data.schema import Schema
@@ -19,7 +20,6 @@ from verosim.errors import listed
 from verosim.kinds.density_choice import NUMBER_KINDS
 from verosim.kinds.look import check_same_kinds, full_look
 from verosim.models import Spec
-from verosim.models.settings import finite, one_of, whole
 from verosim.stats import Product
 
 

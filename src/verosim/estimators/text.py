@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.arguments import finite, one_of, whole
 from verosim.axes import Axes, Columns, Hashed, TokenCodes, Vocabulary
 from verosim.cached import cached_property
 from verosim.data import Documents, Tokenizer
@@ -21,7 +22,6 @@ from verosim.estimators.text_settings import document_bounds, listed_tokens, wit
 from verosim.kinds.look import look
 from verosim.kinds.text import TEXT
 from verosim.models import Spec
-from verosim.models.settings import finite, one_of, whole
 from verosim.stats import Tokens
 from verosim.stats.tokens import MOST_DIFFERENT_TOKENS
 

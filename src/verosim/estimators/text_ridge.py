@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim.arguments import finite, whole
 from verosim.axes import Axes, Vocabulary
 from verosim.axes.value_hashes import HashedText, hash_of_values
 from verosim.bayes.rule import Decision
@@ -18,7 +19,6 @@ from verosim.data.stream import TableSource
 from verosim.densities import ClassScores, TermRidge
 from verosim.estimators.text import DocumentSpec
 from verosim.estimators.text_classifier import TextClassifier
-from verosim.models.settings import finite, whole
 from verosim.models.spec import LabelledTable
 from verosim.models.terms import choose_terms, leading_terms, texts_to_count
 from verosim.stats import Statistic, TermProducts

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from verosim.arguments import one_of
 from verosim.data import Tokenizer
 from verosim.data.prepared_texts import ACCENTS, TokenFunction, normalised
 from verosim.data.stop_words import NAMED
 from verosim.errors import VerosimError
-from verosim.models.settings import one_of
 
 
 def with_preparation(
@@ -75,7 +75,9 @@ def listed_tokens(name: str, given: Any) -> list[str]:
         )
     if isinstance(given, Mapping):
         places = list(given.values())
-        if sorted(places) != list(range(len(places))):
+        if not all(isinstance(place, int | np.integer) for place in places) or (
+            sorted(places) != list(range(len(places)))
+        ):
             raise VerosimError(
                 f"{name} must map its {len(places)} tokens to the numbers 0 … {len(places) - 1}, "
                 "each used once.",

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from verosim.arguments import finite
 from verosim.axes import Columns
 from verosim.bayes.ellipse import Ellipse
 from verosim.bayes.quadratic import Quadratic, boundary
 from verosim.errors import VerosimError
 from verosim.estimators.column_position import column_position
-from verosim.models.settings import finite
 
 MARGINAL = "marginal"
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from verosim.arguments import number_array, one_of
 from verosim.bayes.covariance import Covariance, check_whitener
 from verosim.data.adapters import is_source, open_table
 from verosim.errors import VerosimError
@@ -22,7 +23,6 @@ from verosim.estimators.gaussian import GaussianClassifier
 from verosim.estimators.lda import LDA
 from verosim.estimators.one_state import reads, updates
 from verosim.models import derive
-from verosim.models.settings import one_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -240,7 +240,7 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             The rows. Constant columns have their mean.
         """
         check_is_fitted(self, "whitener_")
-        rows = check_array(Z, dtype=np.float64)
+        rows = number_array("Z", Z, 2)
         if rows.shape[1] != len(self.whitener_):
             raise VerosimError(
                 f"Z must have {len(self.whitener_)} columns, as the result of transform has; got "

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from verosim.arguments import checked
 from verosim.files.held_out_scores import HeldOutScores
 from verosim.files.store import MAX_BYTES, counted_rows, file_bytes, opened_file
 from verosim.terminal import named_lines
@@ -72,6 +73,7 @@ class ModelInfo:
         return "\n".join(named_lines(lines))
 
 
+@checked
 def info(path: str | os.PathLike[str], *, max_bytes: int | None = MAX_BYTES) -> ModelInfo:
     """Read what is in a model file in addition to the model: notes, scores and hashes.
 

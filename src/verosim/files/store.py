@@ -13,10 +13,11 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from verosim.arguments import checked
 from verosim.axes import CODES_BY_NAME, Codes
 from verosim.bayes.rule import Decision
 from verosim.data.schema import Schema
-from verosim.errors import VerosimError
+from verosim.errors import VerosimError, writing
 from verosim.estimators.one_state import snapshot
 from verosim.files.held_out_scores import HeldOutScores, SavedScores, held_out_scores
 from verosim.files.models import SAVED_MODELS, SavedState, built_model, foreign, model_tree
@@ -35,6 +36,7 @@ MAX_BYTES = 4 << 30
 FILE_FIELDS = {"format", "class", "model", "notes", "scores"}
 
 
+@checked
 def dumps(
     model: BaseEstimator,
     *,
@@ -127,6 +129,7 @@ def dumps(
     return tensor_file(content, tensors)
 
 
+@checked
 def loads(raw: bytes, *, max_bytes: int | None = MAX_BYTES) -> Any:
     """Read a model from the bytes of `dumps`. No code in the bytes is run.
 
@@ -162,6 +165,7 @@ def loads(raw: bytes, *, max_bytes: int | None = MAX_BYTES) -> Any:
     return model
 
 
+@checked
 def save(
     model: BaseEstimator,
     path: str | os.PathLike[str],
@@ -212,16 +216,11 @@ def save(
     array([0, 0])
     """
     raw = dumps(model, notes=notes, scores=scores, statistics=statistics)
-    try:
-        with whole_file(path) as file:
-            file.write(raw)
-    except OSError as error:
-        raise VerosimError(
-            f"The file {os.fspath(path)!r} cannot be written: {error.strerror or error}.",
-            "Use a folder that exists and can be written to.",
-        ) from error
+    with writing(path), whole_file(path) as file:
+        file.write(raw)
 
 
+@checked
 def load(path: str | os.PathLike[str], *, max_bytes: int | None = MAX_BYTES) -> Any:
     """Read a model from a file of `save`. No code in the file is run.
 

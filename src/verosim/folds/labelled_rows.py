@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.arguments import one_of
 from verosim.axes.codes import is_missing
 from verosim.data import as_weights, cells
 from verosim.data.adapters import is_stream, open_table
@@ -18,7 +19,6 @@ from verosim.data.tables import RowFilter, Rows, Table
 from verosim.errors import VerosimError
 from verosim.kinds.missing_marks import as_na
 from verosim.models import Inputs
-from verosim.models.settings import one_of
 
 UNLABELLED = ("error", "skip")
 

@@ -135,6 +135,8 @@ def _of_values(values: Any) -> tuple[np.ndarray, np.ndarray]:
             f"by must have one value for each row; got shape {found.shape}.",
             "Give a vector, or the name of a column of the table.",
         )
+    if any(isinstance(value, list | dict | set) for value in found):
+        raise VerosimError("by must have one value for each row; some of its values are lists.")
     place: dict[Any, int] = {}
     plain = (None if is_missing(value) else plain_label(value) for value in found.tolist())
     codes = np.array([place.setdefault(value, len(place)) for value in plain], dtype=np.intp)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.axes.groups import plain_label
 from verosim.errors import VerosimError
 from verosim.html_table import html_table
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 NOT_PROVEN = "found, not proven smallest"
 
 
+@checked
 def counterfactual(
     model: ScoreMixin,
     row: Source | Mapping[str, Any],
@@ -273,6 +275,7 @@ class Counterfactual:
             f"{self.before} → {self.after}", ("column", "before", "after"), rows, (note,), (1, 2)
         )
 
+    @checked
     def plot(self, ax: PlotAxes | None = None) -> PlotAxes:
         """Draw the posterior of each class before and after the change.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.axes.groups import plain_label
 from verosim.data.frames_of_results import pandas_frame
 from verosim.densities import estimates as of
@@ -34,6 +35,7 @@ MOST_SHOWN_VALUES = 25
 DEVIATIONS = 3.0  # a grid without known limits has so many standard deviations on both sides
 
 
+@checked
 def effect(
     model: ScoreMixin,
     column: str,
@@ -207,6 +209,7 @@ class Effect:
     def __len__(self) -> int:
         return len(self.values)
 
+    @checked
     def difference(self, of: str | int | bool, against: str | int | bool) -> np.ndarray:
         """The contribution of each value to the log-odds of two classes.
 
@@ -282,6 +285,7 @@ class Effect:
         head, *rows = self._lines()
         return html_table("", head, rows, self._notes(), range(1, len(head)))
 
+    @checked
     def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
         """Draw the contributions against the values.
 

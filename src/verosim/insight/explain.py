@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim.arguments import checked, one_of, whole
 from verosim.axes.groups import plain_label
 from verosim.bayes.explain import ScoreParts, joined_parts
 from verosim.data import Documents
@@ -43,7 +44,6 @@ from verosim.insight.explanation import Explanation
 from verosim.insight.shown_cells import ArrayCells, ShownCells, TableCells
 from verosim.insight.single_row import fitted_classifier
 from verosim.models.opening import with_marks
-from verosim.models.settings import one_of, whole
 
 if TYPE_CHECKING:
     from verosim.estimators.base import ScoreMixin
@@ -53,6 +53,7 @@ MOST_NUMBERS_EXPLAINED = 1 << 28  # numbers in the contributions of all rows: tw
 ROWS_EXPLAINED_TOGETHER = 1 << 12
 
 
+@checked
 def explain(
     model: ScoreMixin,
     X: Source,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked, whole
 from verosim.axes.groups import plain_label
 from verosim.bayes.explain import ScoreParts
 from verosim.data.frames_of_results import pandas_frame
@@ -217,6 +218,7 @@ class Explanation:
     def __iter__(self) -> Iterator[Explanation]:
         return (self[i] for i in range(len(self)))
 
+    @checked
     def of(self, column: str) -> np.ndarray:
         """The contribution of one column to the log-odds of each row.
 
@@ -266,6 +268,7 @@ class Explanation:
             cells=self.cells.of_columns(names),
         )
 
+    @checked
     def tokens(self, row: int, column: str | None = None) -> dict[str, float]:
         """The contribution of each token of a text to the log-odds of a row.
 
@@ -293,6 +296,7 @@ class Explanation:
 
     # Tables and texts ----------------------------------------------------------------------------
 
+    @checked
     def value(self, row: int, column: int) -> object:
         """The value of a cell.
 
@@ -308,6 +312,8 @@ class Explanation:
         object
             The value as it is in the table; None if it is missing.
         """
+        whole("row", row, 0, len(self.pair) - 1)
+        whole("column", column, 0, len(self.names) - 1)
         return self.cells.value(row, column)
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -348,6 +354,7 @@ class Explanation:
         """
         return pandas_frame(self.to_dict())
 
+    @checked
     def table(self, markdown: bool = True) -> str:
         """One row as a table, with the largest contribution first and the log-odds last.
 
@@ -395,6 +402,7 @@ class Explanation:
         found += [(name, "", float(line[0]), -1) for name, line in row.line_differences.items()]
         return sorted(found, key=lambda one: -abs(one[2]))
 
+    @checked
     def sentence(self, row: int = 0, words: Mapping[str, str] | None = None) -> str:
         """Explain a row in one line, such as "0.83 bad: prior −0.85, account 'none' +1.20".
 
@@ -457,6 +465,7 @@ class Explanation:
             shown.append(f"<div>… {len(self) - MOST_SHOWN_ROWS:,} more rows</div>")
         return "\n".join(shown)
 
+    @checked
     def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
         """Draw the evidence: bars for one row, one strip of points per column for many rows.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.data.clusters import check_is_here
 from verosim.data.frames_of_results import pandas_frame
 from verosim.data.near_names import near
@@ -34,6 +35,7 @@ MEANINGS = {
 MOST_SHOWN_COLUMNS = 30
 
 
+@checked
 def importance(
     model: ScoreMixin,
     X: Source | None = None,
@@ -171,6 +173,7 @@ class Importance:
     errors: np.ndarray | None = None  # (d,)
 
     @classmethod
+    @checked
     def of(cls, found: Explanation) -> Importance:
         """The importance of the columns of an explanation.
 
@@ -246,6 +249,7 @@ class Importance:
         value = self[name]
         return "needs rows" if np.isnan(value) else f"{value:.4f}"
 
+    @checked
     def plot(self, ax: PlotAxes | None = None) -> PlotAxes:
         """Draw the importance of each column, the largest first.
 

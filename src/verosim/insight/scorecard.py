@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked, finite
 from verosim.axes.groups import plain_label
 from verosim.data.frames_of_results import pandas_frame
 from verosim.data.near_names import near
@@ -32,7 +33,6 @@ from verosim.insight.points import (
 )
 from verosim.insight.single_row import DATE_ROLE, UNUSED_ROLE, SingleRow, fitted_classifier
 from verosim.lazy import plotted
-from verosim.models.settings import finite
 from verosim.terminal import in_lines, table_lines
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from verosim.typing import FileOptions, MissingMarks, Source
 
 
+@checked
 def scorecard(
     model: ScoreMixin,
     base: float = 600,
@@ -141,7 +142,7 @@ def scorecard(
     first = 1 if of is None else class_number(of, classes)
     kind, fill = _additive_kind(model)
     factor = float(pdo) / np.log(2.0)
-    offset = float(base) - factor * float(np.log(odds))
+    offset = float(base) - factor * float(np.log(float(odds)))
     blank = SingleRow.blank(model, fill)
     pair = plain_label(classes[first]), plain_label(classes[1 - first])
     start = explain(model, blank.source, of=pair[0], against=pair[1], **_asked(kind))
@@ -277,6 +278,7 @@ class Scorecard:
 
     # Rows ----------------------------------------------------------------------------------------
 
+    @checked
     def points(
         self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
     ) -> dict[str, np.ndarray]:
@@ -303,6 +305,7 @@ class Scorecard:
             out[name] = self.factor * found.differences[:, j]
         return out
 
+    @checked
     def score(
         self,
         X: Source,
@@ -411,6 +414,7 @@ class Scorecard:
         head, *rows = self._lines()
         return html_table(self._title(), head, rows, self._notes(), (2,))
 
+    @checked
     def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
         """Draw the card as a nomogram: one line of points for each column.
 

@@ -17,7 +17,7 @@ from verosim.data.near_names import near
 from verosim.data.schema import Schema
 from verosim.data.stream import TableSource
 from verosim.errors import VerosimError, listed
-from verosim.estimators.base import ScoreMixin
+from verosim.estimators.base import NotFitted, ScoreMixin
 from verosim.estimators.one_state import snapshot
 from verosim.models.program import typed_cells
 from verosim.twins.linear import LinearClassifier
@@ -35,6 +35,8 @@ def fitted_classifier(model: Any, caller: str) -> Any:
             f"The function {caller} needs a fitted classifier of verosim; got {given}.",
             "Use a model such as NaiveBayes().fit(X, y).",
         )
+    if not getattr(model, "__sklearn_is_fitted__", lambda: True)():
+        raise NotFitted.of(model)
     return snapshot(model)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.axes.groups import plain_label
 from verosim.data.frames_of_results import pandas_frame
 from verosim.errors import VerosimError
@@ -29,6 +30,7 @@ SAME_LINE = 1e-9  # a line of an explanation that changes by less is the same li
 MOST_SHOWN_LINES = 8
 
 
+@checked
 def what_if(
     model: ScoreMixin,
     row: Source | Mapping[str, Any],
@@ -277,6 +279,7 @@ class WhatIf:
             self._title(), ("", "value", "contribution"), self._table(), (), (2,)
         )  # fmt: skip
 
+    @checked
     def plot(self, ax: PlotAxes | None = None) -> PlotAxes:
         """Draw the posterior of each class before and after the change.
 

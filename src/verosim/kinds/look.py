@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim.arguments import checked, whole
 from verosim.data import cells
 from verosim.data.adapters import open_table, opened_as
 from verosim.data.clusters import is_on_cluster
 from verosim.data.column_kinds import IGNORE
 from verosim.data.declared_values import declared_values
+from verosim.data.labels import encode_labels, labels_of
 from verosim.data.libraries import pa
 from verosim.data.near_names import check_in_table, near
 from verosim.data.schema import Schema, over_cap_only
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from verosim.typing import ColumnKind, FileOptions, MissingMarks, Source, Weights
 
 
+@checked
 def look(
     source: Source,
     target: str | None = None,
@@ -166,10 +169,11 @@ def full_look(
     table = open_table(opened_as(source, read))
     weight = sample_weight if isinstance(sample_weight, str) else None
     check_columns(table.names, target, weight, columns)
-    if not isinstance(rows, int) or rows < 1:
-        raise VerosimError(
-            f"rows must be a whole number of at least 1; got {rows!r}.", "Use rows=50000."
-        )
+    whole("rows", rows, least=1)
+    whole("max_categories", max_categories, least=0)
+    if labels is not None:
+        labels = labels_of(labels, len(labels) if table.rows is None else table.rows)
+        labels = encode_labels(labels)[0]
     marks = as_na(na)
     if spread and (labels is not None or (sample_weight is not None and weight is None)):
         raise VerosimError(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.arguments import value_in_message
 from verosim.data import cells
 from verosim.data.dictionaries import dictionary_encoded
 from verosim.data.libraries import pa, pc
@@ -42,7 +43,11 @@ def as_na(na: Any) -> tuple[str, ...]:
             "na must be a list of texts for the whole table, not a dict.",
             "Use na=['?', 'unknown'].",
         )
-    plain = [mark.item() if isinstance(mark, np.generic) else mark for mark in na or ()]
+    plain = [m.item() if isinstance(m, np.generic) else m for m in (() if na is None else na)]
+    for mark in plain:
+        if not isinstance(mark, str | int | float):
+            given = value_in_message(mark)
+            raise VerosimError(f"na must be a list of texts or numbers; it contains {given}.")
     forms = [form for mark in plain for form in (str(mark), cells.text_of(mark)) if form]
     return tuple(dict.fromkeys(forms))
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.arguments import finite
 from verosim.axes.groups import plain_label
 from verosim.data import ArraySource
 from verosim.data.labels import check_known
@@ -25,7 +26,6 @@ from verosim.engines import summarise
 from verosim.errors import PrecisionWarning, VerosimError, VerosimWarning, warn
 from verosim.kinds.missing_marks import LABEL_MARKS
 from verosim.models.opening import Inputs, Opened, open_rows
-from verosim.models.settings import finite
 from verosim.models.spec import Spec
 from verosim.models.state import State, derive
 from verosim.stats import Statistic

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from verosim.arguments import finite
 from verosim.axes import Axes, Columns, Groups
 from verosim.bayes.class_weights import class_factors
 from verosim.bayes.priors import log_priors
@@ -27,7 +28,7 @@ from verosim.data.stream import Chunk, TableSource
 from verosim.data.tables import Table
 from verosim.densities import Density
 from verosim.errors import VerosimError
-from verosim.models.settings import finite, same
+from verosim.models.settings import same
 from verosim.stats import Statistic
 
 if TYPE_CHECKING:

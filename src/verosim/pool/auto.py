@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from verosim.arguments import checked, finite, one_of
 from verosim.data.adapters import opened_as
 from verosim.data.text import are_texts
 from verosim.errors import VerosimError
@@ -16,7 +17,6 @@ from verosim.estimators.base import GenerativeClassifier, NotFitted
 from verosim.folds import inputs_of
 from verosim.folds.inputs import brought_if_small, in_random_folds
 from verosim.folds.scores import ACCURACY, LOG_LOSS
-from verosim.models.settings import finite, one_of
 from verosim.pool.estimator import Pool
 from verosim.pool.result import Candidates, Choice
 from verosim.pool.simple import best_model
@@ -30,9 +30,11 @@ if TYPE_CHECKING:
     from verosim.typing import CV, FileOptions, Labels, MissingMarks, RandomState, Source, Weights
 
 HELD_OUT, BIC = "held_out", "bic"
+HeldOutScoring: TypeAlias = Literal["neg_log_loss", "accuracy"]
 TEXTBOOK_FOLDS = 10
 
 
+@checked
 def auto(
     X: Source,
     y: Labels | None = None,
@@ -42,7 +44,7 @@ def auto(
     simple: bool = False,
     models: Iterable[GenerativeClassifier] | None = None,
     by: Literal["held_out", "bic"] = "held_out",
-    scoring: Literal["neg_log_loss", "accuracy"] = "neg_log_loss",
+    scoring: HeldOutScoring = "neg_log_loss",
     like: Pool | TextPool | None = None,
     groups: ArrayLike | str | None = None,
     sample_weight: Weights | None = None,

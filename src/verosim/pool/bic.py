@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.density_method import check_density
 from verosim.stats.hollow import check_has_sums
 
 
+@checked
 def bic(model: GenerativeClassifier) -> float:
     """Bayesian information criterion of a fitted model, computed from its statistic.
 

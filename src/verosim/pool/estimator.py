@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.estimators.checks import generator
 from verosim.kinds.cell_sampling import table_of_cells
 from verosim.pool.pool_classifier import PoolClassifier
@@ -186,6 +187,7 @@ class Pool(PoolClassifier):
 
     # The mixture of the experts that are densities -------------------------------------------
 
+    @checked
     def log_joint(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
         """Compute log π_k + log p(x | k) by the mixture of the experts that are densities.
 
@@ -209,6 +211,7 @@ class Pool(PoolClassifier):
         found: np.ndarray = super().log_joint(X, read=read)
         return found
 
+    @checked
     def log_density(self, X: Source, *, read: FileOptions | None = None) -> np.ndarray:
         """Compute the log density of each row by the mixture of the experts that are densities.
 
@@ -232,6 +235,7 @@ class Pool(PoolClassifier):
         found: np.ndarray = super().log_density(X, read=read)
         return found
 
+    @checked
     def sample(
         self,
         n: int = 1,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Self
 
+from verosim.arguments import checked
 from verosim.errors import FITTED_SCHEMA_HINT, ONE_SCHEMA_HINT, VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.checked_method import RowUpdate
@@ -62,6 +63,7 @@ class PoolClassifier(GenerativeClassifier):
         return self.set_state(learn_pool(self.spec(), inputs, groups, known))
 
     @RowUpdate
+    @checked
     def partial_fit(
         self,
         X: Source,
@@ -115,6 +117,7 @@ class PoolClassifier(GenerativeClassifier):
         )
         return updated
 
+    @checked
     def merge(self, other: StatisticClassifier) -> Self:
         """Combine two fitted pools into a new pool of the rows of both.
 

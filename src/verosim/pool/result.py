@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.estimators.base import GenerativeClassifier
 from verosim.html_table import html_table
 from verosim.lazy import plotted
@@ -185,6 +186,7 @@ class Candidates:
         notes = str(self).splitlines()[1 + len(tried) :]
         return html_table("", head, rows, notes, range(1, len(head)))
 
+    @checked
     def plot(self, ax: PlotAxes | None = None) -> PlotAxes:
         """Draw the score of each candidate.
 
@@ -242,6 +244,7 @@ class Choice(NamedTuple):
     model: GenerativeClassifier
     table: Candidates
 
+    @checked
     def plot(self, ax: PlotAxes | None = None) -> PlotAxes:
         """Draw the score of each candidate.
 

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from verosim.arguments import finite, one_of
 from verosim.axes import Axes
 from verosim.bayes.rule import Decision, Rule
 from verosim.cached import cached_property
@@ -28,7 +29,6 @@ from verosim.kinds.histogram import HISTOGRAM
 from verosim.kinds.look import full_look
 from verosim.kinds.reader import MixedReader
 from verosim.models import Inputs, Spec, State
-from verosim.models.settings import finite, one_of
 from verosim.models.spec import LabelledTable
 from verosim.pool.experts import Expert, as_experts, experts_for, one_line
 from verosim.pool.mixing import Mixing

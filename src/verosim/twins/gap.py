@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import clone
 
+from verosim.arguments import checked, number_array
 from verosim.data.clusters import check_is_here
 from verosim.data.labels import positions
 from verosim.errors import VerosimError, VerosimWarning
@@ -183,6 +184,7 @@ class Gap:
     __repr__ = __str__
 
 
+@checked
 def generative_gap(
     model: GenerativeClassifier,
     X: Source,
@@ -251,7 +253,9 @@ def generative_gap(
     pool = pool_of(X, y)
     X, labels, classes = pool.X, pool.y, pool.classes
     name = type(model).__name__
-    strengths = [float(c) for c in np.atleast_1d(C)]
+    strengths = [float(c) for c in number_array("C", np.atleast_1d(C), 1)]
+    if not strengths:
+        raise VerosimError("C must have at least one value; got an empty list.")
     if cv is None:
         model.checked_state()
         classes, every = model.classes_, np.arange(len(labels))

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.arguments import finite
 from verosim.axes import Axes
 from verosim.bayes.linear import LinearScores
 from verosim.bayes.rule import Decision
@@ -29,7 +30,6 @@ from verosim.estimators.discriminant import SCATTER_BUDGET
 from verosim.estimators.distance import signed_distance
 from verosim.linalg import EPS, Inverse, inverse
 from verosim.models import Spec
-from verosim.models.settings import finite
 from verosim.stats import Moments, Statistic
 
 # Smallest 1 − h for the closed form. Below it, the other rows hardly determine the fit at this row.

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from verosim.arguments import finite, one_of, whole
 from verosim.data.clusters import check_is_here
 from verosim.data.labels import check_known
 from verosim.errors import ConvergenceWarning, VerosimError, VerosimWarning, warn
 from verosim.estimators.checks import generator
 from verosim.estimators.one_state import updates
 from verosim.linalg import EPS
-from verosim.models.settings import finite, one_of, whole
 from verosim.twins.linear import LinearClassifier
 from verosim.twins.solvers.newton import Minimum
 from verosim.twins.solvers.softmax import Softmax, column_squares

@@ -21,14 +21,16 @@ from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
+from verosim.arguments import checked, whole
 from verosim.bayes.program import Program
 from verosim.data import as_weights, encode_labels
 from verosim.data.clusters import check_is_here
 from verosim.data.label_match import accuracy_of, matched_labels
+from verosim.data.labels import labels_of
 from verosim.data.nodes import no_program
 from verosim.errors import VerosimError
 from verosim.estimators.base import NotFitted
-from verosim.estimators.checks import only_one_class
+from verosim.estimators.checks import check_features, count_rows_of_numbers, only_one_class
 from verosim.estimators.one_state import reads, updates
 from verosim.folds.inputs import one_column
 from verosim.twins.comparison.resampling import rows_of
@@ -74,7 +76,8 @@ class _Multiclass:
             The fitted model itself.
         """
         check_is_here(X, type(self).__name__)
-        y = one_column(y)
+        whole("verbose", getattr(self, "verbose", 0), least=0)
+        y = labels_of(one_column(y), count_rows_of_numbers(self, X))
         if fit_params.get("sample_weight") is None:
             fit_params.pop("sample_weight", None)
             return self._fit(X, y, fit_params)
@@ -244,11 +247,13 @@ class OneVsRest(_Multiclass, OneVsRestClassifier):
             Whether the class claims the row.
         """
         self._check_fitted()
+        count_rows_of_numbers(self, X)
         functions = np.column_stack([binary_function(model, X) for model in self.estimators_])
         if len(self.classes_) == 2:
             functions = np.column_stack([-functions, functions])
         return functions > 0
 
+    @checked
     def ambiguous(self, X: Source) -> np.ndarray:
         """Which rows are claimed by no class or by several classes.
 
@@ -345,6 +350,7 @@ class OneVsOne(_Multiclass, OneVsOneClassifier):
         """
         return self._tally(X)[0]
 
+    @checked
     def ambiguous(self, X: Source) -> np.ndarray:
         """Which rows have several classes with the largest number of votes.
 
@@ -402,6 +408,8 @@ class OneVsOne(_Multiclass, OneVsOneClassifier):
     def _tally(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """(n, C) the votes, and (n, C) the sums Σ_j y_kj(x)."""
         self._check_fitted()
+        count_rows_of_numbers(self, X)
+        check_features(self, X)
         X = validate_data(self, X, accept_sparse=True, ensure_all_finite=False, reset=False)
         votes = np.zeros((X.shape[0], len(self.classes_)), dtype=np.int64)
         sums = np.zeros(votes.shape)

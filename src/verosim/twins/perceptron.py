@@ -20,12 +20,13 @@ import numpy as np
 from sklearn.base import TransformerMixin
 
 from verosim import kernels
+from verosim.arguments import finite, whole
 from verosim.axes import Columns
 from verosim.bayes.linear import LinearScores
 from verosim.bayes.rule import Decision
-from verosim.data import SparseRows, as_matrix
+from verosim.data import SparseRows, as_matrix, encode_labels
 from verosim.data.clusters import check_is_here
-from verosim.data.labels import check_known, encode_labels
+from verosim.data.labels import check_known
 from verosim.data.names import feature_names
 from verosim.data.sources import as_block
 from verosim.densities.terms import Term
@@ -33,7 +34,6 @@ from verosim.errors import ConvergenceWarning, warn
 from verosim.estimators.checks import check_features, generator
 from verosim.estimators.one_state import updates
 from verosim.linalg import padded
-from verosim.models.settings import finite, whole
 from verosim.twins.features import as_given, feature_map, is_named_map, mapped_terms
 from verosim.twins.linear import LinearClassifier
 from verosim.twins.training_rows import (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from verosim.arguments import finite, one_of, whole
 from verosim.axes.groups import plain_label
 from verosim.data import SparseRows
 from verosim.data.clusters import check_is_here
@@ -21,7 +22,6 @@ from verosim.engines.local import LEAST_CELLS_FOR_THREADS
 from verosim.errors import ConvergenceWarning, VerosimError, warn
 from verosim.estimators.checks import generator
 from verosim.estimators.one_state import updates
-from verosim.models.settings import finite, one_of, whole
 from verosim.twins.linear import LinearClassifier
 from verosim.twins.solvers.descent import by_frequency, dual_coordinate_descent, squared_norms
 from verosim.twins.solvers.finite_newton import finite_newton

@@ -21,7 +21,7 @@ from verosim.data.sources import as_block, ready, take_rows
 from verosim.densities import not_a_number
 from verosim.engines import map_rows
 from verosim.errors import VerosimError
-from verosim.estimators.checks import only_one_class
+from verosim.estimators.checks import needs_numbers, only_one_class
 from verosim.folds.inputs import one_column
 from verosim.kinds.leaks import columns_that_give_label_away, warn_of_leaks
 
@@ -67,10 +67,7 @@ def training_rows(
     """Check the input of `fit` and prepare the training rows for the kernels."""
     who = type(model).__name__
     if isinstance(y, str) or is_stream(X):
-        raise VerosimError(
-            f"{who} needs an array or a data frame of numbers with its labels; got a table.",
-            "Use verosim.twin(NaiveBayes().fit(table, target)) for a table with a target column.",
-        )
+        raise needs_numbers(who)
     if y is None:
         raise VerosimError(
             f"This {who} estimator requires y to be passed, but the target y is None.",

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from verosim.arguments import checked
 from verosim.axes import Columns
 from verosim.bayes.program import POSTERIOR_OUTPUT, Program
 from verosim.bayes.rule import Decision
@@ -387,6 +388,7 @@ def _met(features: Any) -> np.ndarray:
     return np.flatnonzero(features.any(axis=0))
 
 
+@checked
 def twin(model: GenerativeClassifier, C: float = 1.0, solver: LogisticSolver = "auto") -> Twin:
     """Make the discriminative twin of a fitted generative model.
 

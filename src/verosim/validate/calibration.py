@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
+from verosim.arguments import checked, one_of, whole
 from verosim.axes import Groups
 from verosim.bayes.program import Program
 from verosim.bayes.rule import Rule
@@ -29,7 +30,6 @@ from verosim.estimators.paired import PairedNaiveBayes
 from verosim.estimators.table import NaiveBayes
 from verosim.folds.inputs import target_of
 from verosim.models import derive
-from verosim.models.settings import one_of, whole
 from verosim.validate.calibration_maps import Isotonic, Map, Temperature
 from verosim.validate.column_weights import ColumnWeights
 from verosim.validate.cross_validation import LOO, check_generative
@@ -514,6 +514,7 @@ def _check_columns(model: Any, method: str) -> None:
         )
 
 
+@checked
 def calibrate(
     model: GenerativeClassifier,
     X: Source,

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 import numpy as np
 from sklearn.base import clone
 
+from verosim.arguments import checked, one_of, share
 from verosim.axes.groups import union_of_labels
 from verosim.bayes.rule import Rule, spread, widened
 from verosim.data.clusters import check_is_here
@@ -31,7 +32,6 @@ from verosim.folds.evaluation import out_of_fold
 from verosim.folds.inputs import target_of, without_ignored_columns
 from verosim.folds.splits import number_of_folds, row_labels, row_weights
 from verosim.models import open_rows
-from verosim.models.settings import one_of, share
 from verosim.validate.calibration_maps import MOST_LOG_ODDS, log_odds
 from verosim.validate.nonconformity import NonconformityScores
 from verosim.validate.wrapper import Training, Wrapper, fit_model
@@ -432,6 +432,7 @@ def _held_out_at_random(
     return held
 
 
+@checked
 def conformal(
     model: GenerativeClassifier | Wrapper,
     X: Source,

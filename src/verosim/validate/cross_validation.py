@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim.arguments import checked, one_of
 from verosim.data.adapters import opened_as
 from verosim.data.clusters import where_rows_are
 from verosim.data.labels import positions
@@ -168,6 +169,7 @@ class CrossValidation:
         """(n, C) p(k | x) of the held-out rows."""
         return np.exp(self.log_proba)
 
+    @checked
     def mean(self, name: str) -> float:
         """The mean of a score over the folds.
 
@@ -183,8 +185,10 @@ class CrossValidation:
         float
             The mean.
         """
+        one_of("name", name, tuple(self.scores))
         return float(np.nanmean(self.scores[name]))
 
+    @checked
     def error(self, name: str) -> float:
         """The standard error of the mean of a score over the folds.
 
@@ -202,6 +206,7 @@ class CrossValidation:
         float
             The standard error; nan if only one fold has a score.
         """
+        one_of("name", name, tuple(self.scores))
         found = self.scores[name][~np.isnan(self.scores[name])]
         if len(found) < 2:
             return float("nan")
@@ -235,6 +240,7 @@ class CrossValidation:
         groups = [] if self.by is None else str(self.by).splitlines()
         return html_table(title, ("score", "mean", "standard error"), rows, groups, (1, 2))
 
+    @checked
     def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
         """Draw the confusion matrix of the held-out rows.
 
@@ -254,6 +260,7 @@ class CrossValidation:
         return drawn
 
 
+@checked
 def cross_validate(
     model: StatisticClassifier,
     X: Source,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.bayes.costs import cost_matrix, least_cost
 from verosim.data.adapters import opened_as
 from verosim.errors import VerosimError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from verosim.typing import FileOptions, MissingMarks, Source
 
 
+@checked
 def decide(
     model: ScoreMixin | ClassifierMixin,
     X: Source,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verosim.arguments import checked
 from verosim.errors import VerosimError
 from verosim.estimators.density_method import check_density
 from verosim.stats.hollow import check_has_sums
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from verosim.typing import Labels, Source, Weights
 
 
+@checked
 def diagnose(
     model: GenerativeClassifier,
     X: Source | None = None,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.axes.groups import plain_label
 from verosim.data.adapters import opened_as
 from verosim.errors import VerosimError
@@ -129,6 +130,7 @@ class Drift:
     __repr__ = __str__
 
 
+@checked
 def drift(
     model: GenerativeClassifier,
     other: GenerativeClassifier | Source,

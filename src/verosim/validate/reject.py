@@ -10,21 +10,21 @@ References: Chow (1970), On optimum recognition error and reject tradeoff (the p
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 from sklearn.base import clone
 
+from verosim.arguments import checked, share
 from verosim.axes.groups import as_labels, kind_of
 from verosim.bayes.explain import ScoreParts
 from verosim.bayes.rule import Rule
 from verosim.data import as_weights
 from verosim.data.adapters import opened_as
 from verosim.data.clusters import check_is_here
-from verosim.data.labels import label_array
-from verosim.data.stream import check_length
+from verosim.data.labels import label_array, labels_of
 from verosim.densities.attribution import AttributionRequest
 from verosim.errors import VerosimError
 from verosim.estimators.density_method import check_density
@@ -33,7 +33,6 @@ from verosim.estimators.predictions import rows_to_score
 from verosim.folds.evaluation import out_of_fold
 from verosim.folds.inputs import target_of
 from verosim.folds.scores import weighted_mean
-from verosim.models.settings import share
 from verosim.validate.wrapper import Training, Wrapper, fit_model
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class RejectSettings(TypedDict, total=False):
 
     novelty: float | None
     confidence: float | None
-    label: object
+    label: Hashable
     cv: CV
 
 
@@ -171,7 +170,7 @@ class Reject(Wrapper):
         model: GenerativeClassifier | Wrapper,
         novelty: float | None = 0.005,
         confidence: float | None = None,
-        label: object = None,
+        label: Hashable = None,
         cv: CV = 10,
     ) -> None:
         self.model = model
@@ -406,10 +405,11 @@ class Reject(Wrapper):
         if y is None or isinstance(y, str):
             return super().score(X, y, sample_weight, na=na, unlabelled=unlabelled)
         X, y, sample_weight = rows_to_score(self.checked_state(), X, y, sample_weight, unlabelled)
-        predicted, y = self.predict(X, na=na).astype(object), np.asarray(y, dtype=object)
-        check_length(len(y), len(predicted), "labels")
+        predicted = self.predict(X, na=na).astype(object)
+        y = labels_of(np.asarray(y, dtype=object), len(predicted))
         return weighted_mean(predicted == y, as_weights(sample_weight, len(y)))
 
+    @checked
     def rejected(self, X: Source, *, na: MissingMarks = ()) -> np.ndarray:
         """Whether each row is rejected.
 
@@ -427,6 +427,7 @@ class Reject(Wrapper):
         """
         return self.reasons(X, na=na) != ""
 
+    @checked
     def reasons(self, X: Source, *, na: MissingMarks = ()) -> np.ndarray:
         """The reason why each row is rejected.
 
@@ -456,6 +457,7 @@ def _low_quantile(scores: np.ndarray, w: np.ndarray, share: float) -> float:
     return float(found[k - 1]) if k else -np.inf
 
 
+@checked
 def reject(
     model: GenerativeClassifier | Wrapper,
     X: Source,

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.special import logsumexp
 
+from verosim.arguments import checked, number_array, one_of
 from verosim.data import as_weights, encode_labels
-from verosim.data.labels import check_known, label_array, positions
+from verosim.data.labels import check_known, positions
 from verosim.errors import VerosimError
+from verosim.folds.inputs import one_column
 from verosim.folds.scores import (
     Predictions,
     Sums,
@@ -27,7 +29,6 @@ from verosim.folds.scores import (
     squared_errors,
     weighted_mean,
 )
-from verosim.models.settings import one_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -103,6 +104,7 @@ class Reliability:
         return "\n".join(lines)
 
 
+@checked
 def reliability(
     labels: Labels,
     proba: ArrayLike | None = None,
@@ -175,7 +177,7 @@ def reliability(
     n, C = log_p.shape
     codes = _codes(labels, classes, n, C)
     given: Any = sample_weight
-    w = as_weights(given if np.size(given) else None, n)
+    w = as_weights(given if given is not None and len(given) else None, n)
     w = w if len(w) else np.ones(n)
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise VerosimError(f"bins must be an integer of at least 1; got {bins!r}.")
@@ -269,8 +271,8 @@ def _log_posteriors(proba: Any, log_proba: Any) -> np.ndarray:
             f"Either proba or log_proba must be given; got {given}.", "Give one of the two."
         )
     if log_proba is None:
-        p = np.asarray(proba, dtype=np.float64)
-        if p.ndim == 2 and not (p >= 0).all():
+        p = number_array("proba", proba, 2)
+        if not (p >= 0).all():
             row = np.flatnonzero(~(p >= 0).all(axis=1))[0]
             raise VerosimError(
                 f"A posterior of row {row} is negative or nan.",
@@ -279,8 +281,8 @@ def _log_posteriors(proba: Any, log_proba: Any) -> np.ndarray:
         with np.errstate(divide="ignore"):
             out = np.log(p)
     else:
-        out = np.asarray(log_proba, dtype=np.float64)
-    if out.ndim != 2 or not out.size:
+        out = number_array("log_proba", log_proba, 2)
+    if not out.size:
         raise VerosimError(f"The posteriors must have the shape (n, C); got {out.shape}.")
     total = np.exp(logsumexp(out, axis=1))
     off = np.flatnonzero(~(np.abs(total - 1) < 1e-6))
@@ -295,7 +297,7 @@ def _log_posteriors(proba: Any, log_proba: Any) -> np.ndarray:
 def _codes(labels: Any, classes: Any, n: int, C: int) -> np.ndarray:
     """(n,) the column of the label of each row."""
     found = encode_labels(labels)[1]
-    known = found if classes is None else label_array(classes)
+    known = found if classes is None else one_column(classes)
     if len(known) != C:
         raise VerosimError(
             f"There are {len(known)} classes but {C} columns of posteriors.",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 import numpy as np
 from sklearn.base import clone
 
+from verosim.arguments import checked, one_of
 from verosim.axes.groups import plain_label
 from verosim.data.adapters import opened_as
 from verosim.engines.progress import Progress
@@ -110,6 +111,13 @@ class Search:
         """The score that chooses: the first of the scores."""
         return next(iter(self.scores))
 
+    def _scores_of(self, name: str | None) -> np.ndarray:
+        """(P, F) the scores of one name, or those that choose."""
+        if name is not None:
+            one_of("name", name, tuple(self.scores))
+        return self.scores[name or self.scoring]
+
+    @checked
     def mean(self, name: str | None = None) -> np.ndarray:
         """The mean score of each setting, over the folds that have scores for all settings.
 
@@ -123,8 +131,9 @@ class Search:
         ndarray of shape (P,)
             The mean of each setting.
         """
-        return _common(self.scores[name or self.scoring]).mean(axis=1)
+        return _common(self._scores_of(name)).mean(axis=1)
 
+    @checked
     def error(self, name: str | None = None) -> np.ndarray:
         """The standard error of the mean score of each setting.
 
@@ -142,7 +151,7 @@ class Search:
         ndarray of shape (P,)
             The standard error of each setting; nan if there is only one fold.
         """
-        found = _common(self.scores[name or self.scoring])
+        found = _common(self._scores_of(name))
         if found.shape[1] < 2:
             return np.full(len(found), np.nan)
         return found.std(axis=1, ddof=1) / np.sqrt(found.shape[1])
@@ -184,6 +193,7 @@ class Search:
 
     __repr__ = __str__
 
+    @checked
     def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
         """Draw the score of each setting.
 
@@ -213,6 +223,7 @@ def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+@checked
 def search(
     model: StatisticClassifier,
     X: Source,
@@ -337,6 +348,7 @@ def _leave_one_out(
     return table
 
 
+@checked
 def path(
     model: StatisticClassifier,
     X: Source,
@@ -433,7 +445,10 @@ def _settings(grid: Any) -> list[dict[str, Any]]:
                 raise VerosimError(f"The grid has an empty list of values for {name!r}.", ASK_GRID)
         settings = [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]
     else:
-        settings = [dict(setting) for setting in grid]
+        settings = list(grid)
+        if not all(isinstance(setting, Mapping) for setting in settings):
+            raise VerosimError("grid must be a mapping or a list of mappings.", ASK_GRID)
+        settings = [dict(setting) for setting in settings]
     if not settings or not settings[0]:
         raise VerosimError("The grid is empty.", ASK_GRID)
     if any(setting.keys() != settings[0].keys() for setting in settings):

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.stats import f as f_distribution
 from sklearn.base import clone
 
+from verosim.arguments import checked, finite, one_of
 from verosim.data.adapters import opened_as
 from verosim.data.clusters import check_is_here
 from verosim.data.schema import with_kinds
@@ -33,7 +34,6 @@ from verosim.folds.inputs import target_of
 from verosim.folds.scores import LOG_LOSS
 from verosim.lazy import plotted
 from verosim.models import Spec, State, derive
-from verosim.models.settings import finite, one_of
 from verosim.stats import Moments
 from verosim.terminal import in_lines, in_one_line
 from verosim.validate.column_loss import HeldOutLoss, held_out_loss
@@ -149,6 +149,7 @@ class Selection:
 
     __repr__ = __str__
 
+    @checked
     def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
         """Draw the score after each step.
 
@@ -168,6 +169,7 @@ class Selection:
         return drawn
 
 
+@checked
 def select(
     model: GenerativeClassifier,
     X: Source,

@@ -15,11 +15,13 @@ called EM-λ there).
 from __future__ import annotations
 
 import warnings
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from sklearn.base import clone
 
+from verosim.arguments import finite
 from verosim.data.adapters import opened_as
 from verosim.data.clusters import check_is_here
 from verosim.densities import Convergence
@@ -29,7 +31,6 @@ from verosim.estimators.density_method import check_density
 from verosim.estimators.one_state import updates
 from verosim.folds import inputs_of
 from verosim.models import derive
-from verosim.models.settings import finite
 from verosim.validate.partially_labelled import PartiallyLabelled, fit_labelled
 from verosim.validate.soft_assignment import SoftStatistic, soft_statistic
 from verosim.validate.wrapper import Wrapper, generative
@@ -68,7 +69,8 @@ class SemiSupervised(Wrapper):
         The model, fitted or not. A copy of it is fitted.
     unlabelled : object, default=-1
         The label that marks rows without a label, such as −1 or "?". Rows with a missing label
-        (None, NaN or an empty text) have no label either. None marks only these.
+        (None, NaN or an empty text) have no label either. None marks only these. Use None, or
+        another mark, if −1 is a class.
     weight : float, default=1.0
         λ, the weight of an unlabelled row. A labelled row has the weight 1. The value 0 ignores
         the unlabelled rows.
@@ -114,7 +116,7 @@ class SemiSupervised(Wrapper):
     def __init__(
         self,
         model: GenerativeClassifier,
-        unlabelled: object = -1,
+        unlabelled: Hashable = -1,
         weight: float = 1.0,
         max_iter: int = 100,
         tol: float = 1e-6,

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
+from verosim.arguments import checked
 from verosim.bayes.program import POSTERIOR_OUTPUT, Program
 from verosim.bayes.rule import Rule
 from verosim.data.adapters import opened_as
@@ -171,6 +172,7 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self.rule_of(rule), rows
 
     @available_if(has_decision_function)
+    @checked
     def decision_function(
         self, X: Source, *, na: MissingMarks = (), read: FileOptions | None = None
     ) -> np.ndarray:

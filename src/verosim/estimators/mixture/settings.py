@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from verosim.arguments import finite, one_of, share, whole
 from verosim.axes import Axes, Groups
 from verosim.axes.groups import plain_label
 from verosim.cached import cached_property
@@ -28,7 +29,6 @@ from verosim.estimators.mixture.fitting import MixtureSettings, fit_mixture, whi
 from verosim.estimators.mixture.rows import LabelledRows
 from verosim.estimators.robust import Refused
 from verosim.models import Spec
-from verosim.models.settings import finite, one_of, share, whole
 from verosim.models.spec import CHOSEN
 from verosim.stats import Moments, Statistic
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim.arguments import checked, number_array
 from verosim.errors import VerosimError
 from verosim.insight.plots.canvas import axes_of, framed, ink, is_dark, legend, mixed, scatter
 from verosim.insight.plots.palette import QUIET, Mark, marks_of, shortened
@@ -32,6 +33,7 @@ CURVE_POINTS = 400
 LOWEST_SCORE = -1e3  # of a log posterior on the grid
 
 
+@checked
 def plot_boundary(
     model: ScoreMixin,
     X: Source | None = None,
@@ -156,7 +158,7 @@ def plot_boundary(
 def _box(box: Any, values: np.ndarray | None, ellipses: list[Any]) -> np.ndarray:
     """(2, 2) the interval of each column."""
     if box is not None:
-        given = np.asarray(box, dtype=np.float64)
+        given = number_array("box", box, 2)
         if (
             given.shape != (2, 2)
             or not np.isfinite(given).all()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.errors import VerosimError
 from verosim.insight.plots.canvas import axes_of, framed
 from verosim.insight.plots.palette import FOR, QUIET
@@ -24,6 +25,7 @@ BARS = 0.16  # the height of the largest bar of weights, as a share of the axes
 INTERVAL_WIDTH = 1.96  # half the width of an interval, in standard errors
 
 
+@checked
 def plot_calibration(
     found: Reliability | CrossValidation, *, ax: PlotAxes | None = None
 ) -> PlotAxes:

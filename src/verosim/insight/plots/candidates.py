@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.errors import VerosimError
 from verosim.insight.plots.dots import dot_list
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from verosim.pool.result import Candidates, Choice
 
 
+@checked
 def plot_candidates(found: Choice | Candidates, *, ax: PlotAxes | None = None) -> PlotAxes:
     """Draw the score of each candidate of `auto`, with two standard errors on each side.
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verosim.arguments import checked, number_array
 from verosim.axes.groups import plain_label
-from verosim.data.labels import label_array
 from verosim.drawing import library
 from verosim.errors import VerosimError
+from verosim.folds.inputs import one_column
 from verosim.insight.plots.canvas import axes_of, ground, ink_on, mixed, name_values, small
 from verosim.insight.plots.palette import FOR
 
@@ -29,6 +30,7 @@ LEAST_WRITTEN = 0.05  # the smallest share with a number, if there are many clas
 SMALLEST_TEXT = 3.5  # points
 
 
+@checked
 def plot_confusion(
     found: CrossValidation | ArrayLike,
     classes: ArrayLike | None = None,
@@ -78,14 +80,14 @@ def plot_confusion(
     >>> ax.get_xlabel(), [text.get_text() for text in ax.texts][:1]
     ('predicted class', ['100'])
     """
-    matrix = np.asarray(getattr(found, "confusion", found), dtype=np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
+    matrix = number_array("found", getattr(found, "confusion", found), 2)
+    if matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise VerosimError(
             f"A confusion matrix must be square; got the shape {matrix.shape}.",
             "Use cross_validate(…), or an array of shape (C, C).",
         )
     C = len(matrix)
-    labels = label_array(getattr(found, "classes", range(C)) if classes is None else classes)
+    labels = one_column(getattr(found, "classes", range(C)) if classes is None else classes)
     if len(labels) != C:
         raise VerosimError(
             f"The matrix has {C} classes; got {len(labels)} labels.", "Give one label per class."

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import poisson
 
+from verosim.arguments import checked
 from verosim.bayes.learned import GAP
 from verosim.densities import estimates as of
 from verosim.drawing import library
@@ -44,6 +45,7 @@ HIGHEST_BIN = 12.0  # times the mean height; with a higher bin, shares are drawn
 
 
 @names_itself
+@checked
 def plot_densities(
     model: ScoreMixin,
     columns: str | int | Sequence[str | int] | None = None,

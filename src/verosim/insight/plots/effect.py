@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.axes.groups import plain_label
 from verosim.errors import VerosimError, listed
 from verosim.insight.effect import Effect
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from verosim.drawing import PlotAxes
 
 
+@checked
 def plot_effect(
     found: Explanation | Effect,
     column: str | None = None,

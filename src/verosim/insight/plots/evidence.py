@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked, whole
 from verosim.axes.groups import plain_label
 from verosim.drawing import library
 from verosim.errors import VerosimError
@@ -53,6 +54,7 @@ def check_explanation(found: Any, function: str) -> Explanation:
     return found
 
 
+@checked
 def plot_evidence(
     found: Explanation, row: int = 0, *, most: int = MOST_BARS, ax: PlotAxes | None = None
 ) -> PlotAxes:
@@ -105,9 +107,12 @@ def plot_evidence(
     >>> ax.get_yticklabels()[0].get_text()
     'prior'
     """
-    one = check_explanation(found, "plot_evidence").folded()[row]
+    every = check_explanation(found, "plot_evidence")
+    whole("row", row, -len(every), len(every) - 1)
+    one = every.folded()[row]
     labels, parts = _named_parts(one)
     order = np.argsort(-np.abs(np.nan_to_num(parts, posinf=1e9, neginf=-1e9)), kind="stable")
+    whole("most", most, least=1)
     shown = min(len(order), most)
     ax = axes_of(ax, (6.8, 1.3 + INCH_PER_BAR * (shown + 2)))
     shown = min(shown, max(1, room(ax, small(ax)) - 3))
@@ -196,6 +201,7 @@ def _signed(value: float) -> str:
     return text.replace("-", "−")
 
 
+@checked
 def plot_evidence_summary(
     found: Explanation, *, most: int = MOST_BARS, ax: PlotAxes | None = None
 ) -> PlotAxes:
@@ -252,6 +258,7 @@ def plot_evidence_summary(
     # A word that a row does not have contributes nothing to it.
     size = mean_sizes(np.where(np.isnan(drawn.parts), 0.0, drawn.parts))[0]
     order = np.argsort(-size, kind="stable")
+    whole("most", most, least=1)
     shown = min(len(order), most)
     ax = axes_of(ax, (6.8, 1.3 + INCH_PER_BAR * (shown + 1)))
     shown = min(shown, max(1, room(ax, small(ax)) - 1))

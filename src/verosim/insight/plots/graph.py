@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.drawing import library
 from verosim.insight.plots.canvas import axes_of, ink, mixed, small
 from verosim.insight.plots.palette import AGAINST, FOR, QUIET, shortened
@@ -69,6 +70,7 @@ class ModelGraph:
         return found
 
 
+@checked
 def to_dot(model: ScoreMixin) -> str:
     """Write the graphical model in the DOT language of Graphviz.
 
@@ -121,6 +123,7 @@ def _quoted(name: str) -> str:
     return f'"{text}"'
 
 
+@checked
 def plot_graph(model: ScoreMixin, *, ax: PlotAxes | None = None) -> PlotAxes:
     """Draw the graphical model: the class, its columns and the arrows between them.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.insight.explanation import Explanation
 from verosim.insight.importance import CONTRIBUTION, MEANINGS, Importance, mean_sizes
 from verosim.insight.plots.dots import dot_list
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from verosim.drawing import PlotAxes
 
 
+@checked
 def plot_importance(found: Explanation | Importance, *, ax: PlotAxes | None = None) -> PlotAxes:
     """Draw the importance of each column, the largest first.
 

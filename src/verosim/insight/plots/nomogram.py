@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
+from verosim.arguments import checked, whole
 from verosim.axes.groups import plain_label
 from verosim.bayes.learned import GAP
 from verosim.densities import estimates
@@ -55,6 +56,7 @@ class NomogramLine:
 
 
 @names_itself
+@checked
 def plot_nomogram(
     model: ScoreMixin,
     of: Hashable = None,
@@ -112,6 +114,7 @@ def plot_nomogram(
     'b against a'
     """
     fitted = check_fitted(model, "plot_nomogram")
+    whole("most", most, least=1)
     k, other = _classes(fitted, of, against)
     lines = sorted(_lines(fitted, k, other), key=lambda line: -line.span)
     total = len(lines)

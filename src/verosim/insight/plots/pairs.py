@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.drawing import library
 from verosim.errors import VerosimError
 from verosim.insight.plots.canvas import MOST_IN_LEGEND, figure_of, framed, scatter
@@ -26,6 +27,7 @@ MOST_PAIRED = 6
 DIAGONAL_BINS = 24
 
 
+@checked
 def plot_pairs(
     model: ScoreMixin,
     X: Source,

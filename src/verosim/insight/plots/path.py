@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.errors import VerosimError
 from verosim.insight.plots.canvas import axes_of, framed, small
 from verosim.insight.plots.dots import dot_list
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 LONG_RANGE = 50.0  # positive values that vary by more than this have a logarithmic axis
 
 
+@checked
 def plot_path(
     found: Search | Selection, *, scoring: str | None = None, ax: PlotAxes | None = None
 ) -> PlotAxes:

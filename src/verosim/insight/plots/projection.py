@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.drawing import library
 from verosim.errors import VerosimError
 from verosim.insight.plots.canvas import axes_of, framed, ink, legend, scatter, small
@@ -26,6 +27,7 @@ BINS = 40
 MOST_ARROWS = 6
 
 
+@checked
 def plot_projection(
     model: ScoreMixin,
     X: Source,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.errors import VerosimError
 from verosim.insight.plots.canvas import (
     MOST_POINTS,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from verosim.typing import Labels, Source
 
 
+@checked
 def plot_sample(
     model: ScoreMixin,
     X: Source,

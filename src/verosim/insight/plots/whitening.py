@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.errors import VerosimError
 from verosim.estimators.whiten import Whiten
 from verosim.insight.plots.canvas import figure_of, framed, legend, panels, scatter
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from verosim.typing import Labels, Source
 
 
+@checked
 def plot_whitening(
     model: ScoreMixin,
     X: Source,

@@ -65,7 +65,7 @@ def bytes_of(budget: str | float) -> int:
         found = float(text.removesuffix(unit)) * UNITS.get(unit, 1)
     except ValueError:
         found = np.nan
-    if not found > 0:
+    if not 0 < found < np.inf:
         raise VerosimError(
             f"budget must be a size such as '3MB' or a number of bytes; got {budget!r}.",
             "Use budget='3MB'.",

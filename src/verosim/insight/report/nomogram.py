@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim.arguments import checked, one_of
 from verosim.axes.groups import label_text
 from verosim.bayes.program import Program
 from verosim.data.nodes import no_program
-from verosim.errors import VerosimError
+from verosim.errors import VerosimError, writing
 from verosim.insight.importance import importance
 from verosim.insight.report.carried import (
     SHARE_OF_BUDGET,
@@ -32,7 +33,6 @@ from verosim.insight.report.rare_values import EveryValue, NamedValues
 from verosim.insight.report.shown_numbers import LEAST_ROWS
 from verosim.insight.report.some_rows import state_of
 from verosim.insight.single_row import fitted_classifier
-from verosim.models.settings import one_of
 from verosim.whole_files import whole_file
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ FRAME_HEIGHT = 640  # pixels in a notebook
 SANDBOX = "allow-scripts allow-downloads allow-modals"
 
 
+@checked
 def nomogram(
     model: ScoreMixin,
     source: Source | None = None,
@@ -177,6 +178,7 @@ class Nomogram:
         """The program that the page evaluates."""
         return self._found.program
 
+    @checked
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file.
 
@@ -185,7 +187,7 @@ class Nomogram:
         path : str or path
             The file, such as "nomogram.html".
         """
-        with whole_file(path) as file:
+        with writing(path), whole_file(path) as file:
             file.write(self.html.encode())
 
     def __repr__(self) -> str:

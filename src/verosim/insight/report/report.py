@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim.arguments import checked, whole
 from verosim.data.clusters import check_is_here
-from verosim.errors import VerosimError
+from verosim.errors import VerosimError, writing
 from verosim.insight.importance import importance
 from verosim.insight.report.about import column_lines, facts_about
 from verosim.insight.report.carried import WHOLE, Carried, bytes_of
@@ -45,7 +46,6 @@ from verosim.insight.report.some_rows import (
     state_of,
 )
 from verosim.insight.single_row import fitted_classifier
-from verosim.models.settings import whole
 from verosim.whole_files import whole_file
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ OPEN_CHARTS = 30
 MOST_BOUNDARY_CLASSES = 64
 
 
+@checked
 def report(
     model: ScoreMixin,
     source: Source | None = None,
@@ -146,14 +147,8 @@ def report(
     while len(html.encode()) > size and found.shrink():
         html = found.page(language, title or type(model).__name__, words)
     out = Path(path)
-    try:
-        with whole_file(out) as file:
-            file.write(html.encode())
-    except OSError as error:
-        raise VerosimError(
-            f"The file {str(out)!r} cannot be written: {error.strerror or error}.",
-            "Use another path.",
-        ) from error
+    with writing(out), whole_file(out) as file:
+        file.write(html.encode())
     return out
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.data import as_matrix
 from verosim.data.adapters import is_stream, open_table
 from verosim.data.label_match import matched_labels
 from verosim.data.labels import label_array, positions
@@ -14,6 +15,7 @@ from verosim.data.libraries import pa
 from verosim.errors import VerosimError
 from verosim.folds.inputs import target_of
 from verosim.folds.labelled_rows import has_label
+from verosim.kinds.look import check_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +73,14 @@ def labelled_rows(model: Any, source: Any, y: Any, most: int | None = None) -> S
         batches = [rows.batch for rows in table.batches(None)]
         if not batches:
             raise VerosimError("The source has no rows.", "Use a source with rows.")
+        check_columns(table.names, target if isinstance(target, str) else None, None, "auto")
         whole = SomeRows(pa.Table.from_batches(batches), target)
         if state_of(model) is None:
             whole = _numbers(inner, whole)
     else:
         X = source if hasattr(source, "shape") else list(source)
         if isinstance(X, list) and X and not isinstance(X[0], str) and X[0] is not None:
-            X = np.asarray(X)
+            X = as_matrix(X, values=True)
         whole = SomeRows(X, target)
     if most is None or len(whole) <= most:
         return whole

@@ -27,6 +27,7 @@ from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, clone
 
 from verosim import engines
+from verosim.arguments import checked
 from verosim.data.clusters import check_is_here
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimError, VerosimWarning, warn
@@ -58,6 +59,7 @@ Cell = tuple[int, int]  # model, size
 Found = dict[Cell, float | str]  # the value, or the reason why there is none
 
 
+@checked
 def compare(
     models: Mapping[str, BaseEstimator] | Iterable[BaseEstimator] | BaseEstimator,
     X: Source,

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from verosim.arguments import checked
 from verosim.cached import cached_property
 from verosim.data.frames_of_results import pandas_frame
-from verosim.errors import VerosimError, listed
+from verosim.errors import VerosimError, listed, writing
 from verosim.html_table import html_table
 from verosim.lazy import plotted
 from verosim.terminal import in_lines, table_lines
@@ -247,6 +248,7 @@ class Comparison:
         """(M, S) the standard error of the mean; nan with fewer than two repeats."""
         return _mean_and_error(self.values[..., self.whole])[1]
 
+    @checked
     def difference(self, first: str, second: str) -> Difference:
         """Difference first − second at each size, paired by repeat.
 
@@ -275,6 +277,7 @@ class Comparison:
         """The difference generative − discriminative for each pair."""
         return {pair: self.difference(*pair) for pair in self.pairs}
 
+    @checked
     def crossing(self, generative: str, discriminative: str) -> Crossing:
         """Size at which the curves of two models cross, with a bootstrap interval.
 
@@ -317,6 +320,7 @@ class Comparison:
             )
         return self.names.index(name)
 
+    @checked
     def only(self, *names: str | Sequence[str]) -> Comparison:
         """Comparison of some of the models.
 
@@ -377,6 +381,7 @@ class Comparison:
         """
         return pandas_frame(self.to_dict())
 
+    @checked
     def table(self, markdown: bool = True) -> str:
         """Mean ± standard error of each model as text, with one line per size.
 
@@ -430,6 +435,7 @@ class Comparison:
 
     __repr__ = __str__
 
+    @checked
     def plot(self, ax: PlotAxes | None = None, **how: object) -> PlotAxes:
         """Draw the curves with bands of two standard errors, and mark the crossings.
 
@@ -452,6 +458,7 @@ class Comparison:
 
     # Files --------------------------------------------------------------------------------
 
+    @checked
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the comparison in a JSON file, with the full precision of all numbers.
 
@@ -469,10 +476,11 @@ class Comparison:
             "values": _without_nan(self.values),
         }
         text = json.dumps(content, ensure_ascii=False, allow_nan=False)
-        with whole_file(path) as file:
+        with writing(path), whole_file(path) as file:
             file.write(text.encode())
 
     @classmethod
+    @checked
     def load(cls, path: str | os.PathLike[str]) -> Comparison:
         """Load a comparison that `save` wrote.
 

@@ -83,7 +83,7 @@ def pairs_of(pairs: Any, named: dict[str, Any]) -> tuple[tuple[str, str], ...]:
         return tuple((g, d) for g in generative for d in others)
     found = []
     for pair in pairs:
-        two = tuple(pair) if not isinstance(pair, str) else (pair,)
+        two = tuple(pair) if isinstance(pair, tuple | list) else (pair,)
         if len(two) != 2 or two[0] == two[1] or not set(two) <= set(named):
             raise VerosimError(
                 f"{pair!r} is not a pair of models.",

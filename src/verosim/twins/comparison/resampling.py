@@ -10,11 +10,14 @@ class has a second. Reference: Balinski & Young (1982), Fair representation, on 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from verosim.arguments import is_number
+from verosim.data import as_matrix
 from verosim.data.adapters import is_frame, is_stream, open_table
 from verosim.data.cells import label_column, numbers
 from verosim.data.labels import encode_labels, label_array, labels_of
@@ -64,7 +67,7 @@ def pool_of(X: Any, y: Any) -> RowsToCompare:
     if hasattr(X, "tocsr"):
         X = X.tocsr()
     elif isinstance(X, list | tuple):
-        X = list(X) if len(X) and isinstance(X[0], str) else np.asarray(X)
+        X = list(X) if len(X) and isinstance(X[0], str) else as_matrix(X, values=True)
     y = label_array(y)
     n = len(X) if not hasattr(X, "shape") else X.shape[0]
     y = labels_of(y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y, n)
@@ -113,7 +116,10 @@ def _in_memory(X: Any, target: str | None = None) -> Any:
     import pyarrow as pa
 
     table = open_table(X)
-    found = pa.Table.from_batches([rows.batch for rows in table.batches()])
+    batches = [rows.batch for rows in table.batches()]
+    if not batches:
+        raise VerosimError("The table has no rows.", "Give a table with at least one row.")
+    found = pa.Table.from_batches(batches)
     if table.typed:
         return found
     # The cells of a CSV file are text. The first look finds the columns of numbers.
@@ -135,7 +141,7 @@ def _in_memory(X: Any, target: str | None = None) -> Any:
 
 def number_of_test_rows(test_size: Any, n: int) -> int:
     """The number of test rows, from a number or a share."""
-    good = isinstance(test_size, int | float | np.number) and not isinstance(test_size, bool)
+    good = is_number(test_size) and math.isfinite(test_size)
     whole = good and isinstance(test_size, int | np.integer)
     t = int(test_size) if whole else round(float(test_size) * n) if good else 0
     if not 1 <= t <= n - 2:

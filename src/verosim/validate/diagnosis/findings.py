@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
 
+from verosim.arguments import checked
 from verosim.errors import VerosimError
 from verosim.html_table import html_table
 from verosim.lazy import plotted
@@ -154,6 +155,7 @@ class Diagnosis(Sequence[Finding]):
         head = ("finding", "subject", "value", "p", "reading")
         return html_table(self.title, head, [_cells(one) for one in self.findings], (), (2, 3))
 
+    @checked
     def plot(self, ax: PlotAxes | None = None) -> PlotAxes:
         """Draw the findings that have a p-value, the smallest p-value first.
 
