@@ -438,3 +438,18 @@ def test_every_model_that_can_be_saved_comes_back_to_the_bit(number):
                 if hasattr(model, method):
                     found, same = (getattr(one, method)(probes) for one in (model, loaded))
                     assert np.array_equal(found, same, equal_nan=True), (case.shown(), statistics)
+
+
+@tried_often
+@given(st.integers(0, 10**9))
+def test_amounts_of_tokens_come_back_to_the_bit(number):
+    """The file has the tokens of a class in another order than the model that read the texts."""
+    rng = np.random.default_rng(number)
+    words = [f"w{i}" for i in range(rng.integers(2, 40))]
+    n = int(rng.integers(4, 40))
+    texts = [" ".join(rng.choice(words, rng.integers(1, 20))) for _ in range(n)]
+    y, weights = np.arange(n) % 3, rng.uniform(0.1, 3, n)
+    model = TextNB(hashed=[None, 16][number % 2], weighting=["counts", "l2"][number % 3 > 0])
+    model.fit(texts, y, sample_weight=weights)
+    loaded = verosim.loads(verosim.dumps(model))
+    assert np.array_equal(model.predict_log_proba(texts), loaded.predict_log_proba(texts))

@@ -339,10 +339,14 @@ def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     try:
         return np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError as error:
-        raise VerosimError(
-            "The covariance of a class is singular, so it has no inverse.",
-            "Use shrinkage or a larger floor, and fit the model again.",
-        ) from error
+        raise _singular() from error
+
+
+def _singular() -> VerosimError:
+    return VerosimError(
+        "The covariance of a class is singular, so it has no inverse.",
+        "Use shrinkage or a larger floor, and fit the model again.",
+    )
 
 
 def make_params(
@@ -362,7 +366,8 @@ def make_params(
         nothing = np.zeros(len(at))
         found = [factor(sigma[np.ix_(at, at)], nothing) for sigma in covariance]
         factors = [f for f in found if f is not None]
-        assert len(factors) == C
+        if len(factors) < C:
+            raise _singular()
     whitener = np.zeros((C, d, d))
     square = chosen_square(at, d)
     for c, f in enumerate(factors):

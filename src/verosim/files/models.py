@@ -96,6 +96,7 @@ MAP_NAMES = {"PolynomialMap": "polynomial", "FourierMap": "fourier"}
 # The parameters that `predict` reads. Others are checked when a model is fitted.
 PREDICTING: dict[str, dict[str, Any]] = {
     "Reject": {"confidence": float | None}, "LDA": {"n_components": int | None},
+    "BernoulliNB": {"binarize": float | None}, "Perceptron": {"fit_intercept": bool | float},
 }  # fmt: skip
 
 

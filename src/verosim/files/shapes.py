@@ -8,7 +8,7 @@ says otherwise, also a single number.
     f   finite                       m   log of a probability, from −∞ to 0
     c   a place of rows              l   log of a density, −∞ or finite
     n   finite and not negative      p   finite and positive
-    x   any float
+    s   a share, from 0 to 1         x   any float
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     "c": lambda x: np.abs(x) <= FARTHEST_PLACE,
     "n": lambda x: (x >= 0) & (x < np.inf),
     "p": lambda x: (x > 0) & (x < np.inf),
+    "s": lambda x: (x >= 0) & (x <= 1 + ROUNDING_OF_LOGS),
     "m": lambda x: x <= ROUNDING_OF_LOGS,
     "l": lambda x: x < np.inf,
     "x": lambda x: True,
@@ -50,14 +51,14 @@ SHAPES: dict[str, dict[str, str]] = {
         "table": "f d C", "absent": "f a C", "length": "n C", "certain": ". d C", "own": "f d C"
     },
     "DiagonalParams": {
-        "pivot": "c C d", "offset": "c C d", "variance": "n C d", "share": "n C",
+        "pivot": "c C d", "offset": "c C d", "variance": "n C d", "share": "s C",
     },
     "FullParams": {
         "pivot": "c C d", "offset": "c C d", "covariance_": "f k d d", "whitener": "f k d d",
-        "log_det": "f k", "share": "n C", "used": "b d",
+        "log_det": "f k", "share": "s C", "used": "b d",
     },
     "Covariances": {
-        "pivot": "c C d", "offset": "c C d", "covariance": "f k d d", "share": "n C", "used": "b d",
+        "pivot": "c C d", "offset": "c C d", "covariance": "f k d d", "share": "s C", "used": "b d",
     },
     "PoissonParams": {"rate": "n C d"},
     "CodeParams": {"codes": ". K d", "table": "m T C", "kinds": "* d", "skipped": "b K"},
@@ -245,6 +246,12 @@ def _has_shares_of_bins(one: Any) -> bool:
     return bool((one.log_mass() <= ROUNDING_OF_LOGS).all())
 
 
+def _is_invertible(one: Any) -> bool:
+    """Whether the whiteners of the used columns have an inverse, from which rows are drawn."""
+    at = np.flatnonzero(one.used)
+    return bool((np.linalg.slogdet(one.whitener[:, at[:, None], at])[1] > -np.inf).all())
+
+
 def _whitens(one: Any) -> bool:
     """Whether W Σ Wᵀ has zeros and ones only, and W times its inverse too."""
     W = one.whitener_
@@ -282,8 +289,8 @@ FURTHER_CHECKS: dict[str, Any] = {
     "Isotonic": lambda one, n: _are_knots(one.knots),
     "ColumnWeights": lambda one, n: len(one.names) == n["d"] and len(one.pairs) == n["P"],
     "Covariances": lambda one, n: n["k"] == (1 if one.shared else n["C"]),
-    "FullParams": lambda one, n: n["k"] == (1 if one.shared else n["C"]),
-    "EMParams": lambda one, n: n["k"] == (1 if one.shared else n["C"]),
+    "FullParams": lambda one, n: n["k"] == (1 if one.shared else n["C"]) and _is_invertible(one),
+    "EMParams": lambda one, n: n["k"] == (1 if one.shared else n["C"]) and _is_invertible(one),
     "CodeParams": lambda one, n: n["T"] == n["K"] + n["d"],
     "BinParams": lambda one, n: n["T"] == n["K"] + n["d"] and _has_shares_of_bins(one),
     "CellParams": lambda one, n: n["T"] == n["K"] + 1,
@@ -293,6 +300,11 @@ FURTHER_CHECKS: dict[str, Any] = {
         for name, part in one.parts.items()
     ),
     "TextParams": lambda one, n: _rows_of_tokens(one) >= n["K"] and one.weighting in WEIGHTINGS,
+    "Deviations": lambda one, n: n["m"] == n["d"] * (1 + one.marks_missing),
+    "Squares": lambda one, n: n["m"] == n["d"] * (2 + one.marks_missing),
+    "SquaresAndProducts": lambda one, n: n["m"]
+    == n["d"] * (1 + one.marks_missing) + n["d"] * (n["d"] + 1) // 2,
+    "TokenAmounts": lambda one, n: one.weighting in WEIGHTINGS,
     "LiftedScores": lambda one, n: one.form.coef.shape[1] == one.lift.features,
     "MixtureParams": lambda one, n: len(one.components.share) == n["G"]
     and bool((np.diff(one.owner) >= 0).all())

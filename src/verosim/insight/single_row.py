@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim.axes import Columns
 from verosim.axes.codes import is_missing
 from verosim.data import Documents
 from verosim.data.adapters import is_scalar, open_table
@@ -106,6 +107,8 @@ class SingleRow:
             names = names if len(names) == len(values) else tuple(rows.reader.schema.names)
             return cls.of(model, dict(zip(names, values, strict=True)), caller)
         names = tuple(rule.columns)
+        if len(names) != len(values):  # the rule reads features of the columns
+            names = tuple(Columns(len(values)))
         return cls(model, dict(zip(names, values, strict=True)), None, "array", names)
 
     @classmethod

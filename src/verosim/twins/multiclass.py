@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from verosim.typing import Labels, Source, Weights
 
 
+LARGEST_FUNCTION = 1e300
+
+
 def binary_function(estimator: Any, X: Any) -> np.ndarray:
     """(n,) y(x) of a fitted binary classifier; it is positive for the second class."""
     if is_regressor(estimator):  # it was fitted to the targets 0 and 1
@@ -418,6 +421,7 @@ class OneVsOne(_Multiclass, OneVsOneClassifier):
         read = self.pairwise_indices_ or [None] * len(self.estimators_)
         for (i, j), model, at in zip(pairs, self.estimators_, read, strict=True):
             values = binary_function(model, X if at is None else X[:, at])
+            values = np.clip(values, -LARGEST_FUNCTION, LARGEST_FUNCTION)  # so that sums are finite
             votes[:, j] += values > 0
             votes[:, i] += ~(values > 0)
             sums[:, j] += values

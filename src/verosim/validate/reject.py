@@ -351,7 +351,10 @@ class Reject(Wrapper):
         at = reader.schema.get_field_index("prediction")
         alike = self.answers.dtype != object or self.label is None
         kind = reader.schema.field(at).type if alike else pa.string()
-        none = pa.scalar(self.label if alike else str(self.label), kind)
+        label: Any = self.label
+        if isinstance(label, bool) and not pa.types.is_boolean(kind):
+            label = int(label)  # as in the array of `predict`
+        none = pa.scalar(label if alike else str(label), kind)
         rule: Any = self.rule()
 
         def with_reasons(batch: pa.RecordBatch) -> pa.RecordBatch:
