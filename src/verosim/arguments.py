@@ -143,7 +143,7 @@ ALLOWED: dict[str, Allowed] = {
     "str": _TEXT,
     "bytes": Allowed("bytes", lambda value: isinstance(value, bytes | bytearray | memoryview)),
     "Path": Allowed("a path", _is_path),
-    "PathLike": Allowed("a path", _is_path),
+    "PathLike": Allowed("a text or a path", _is_path),
     "Callable": Allowed("a function", _is_callable),
     "Hashable": Allowed("a label", lambda value: isinstance(value, Hashable)),
     "Mapping": Allowed("a dict", lambda value: isinstance(value, Mapping)),
@@ -182,6 +182,8 @@ ALLOWED: dict[str, Allowed] = {
     ),
 }  # fmt: skip
 ALIASES = {
+    "str | os.PathLike[str]": "PathLike",
+    "str | Path": "PathLike",
     "LogisticSolver": 'Literal["auto", "newton", "lbfgs", "sgd"]',
     "Method": 'Literal["temperature", "isotonic", "length", "columns", "pairs"]',
 }
@@ -255,13 +257,13 @@ def _is_list(value: Any) -> bool:
 
 
 def _each(values: Any, kinds: tuple[Allowed, ...]) -> bool:
-    """Whether each part of a list is allowed. Iterators are not read here, and models are checked
-    by the function that receives them."""
-    if (
-        ANYTHING in kinds
-        or _MODEL in kinds
-        or not isinstance(values, list | tuple | set | frozenset | np.ndarray)
-    ):
+    """Whether each part of a list is allowed. Iterators are not read here.
+
+    Models are checked by the function that receives them.
+    """
+    if ANYTHING in kinds or _MODEL in kinds:
+        return True
+    if not isinstance(values, list | tuple | set | frozenset | np.ndarray):
         return True
     return all(any(kind.test(value) for kind in kinds) for value in values)
 

@@ -127,7 +127,7 @@ def test_a_boundary_prints_its_equation():
         verosim.bayes.Quadratic(line.A, line.b, line.c)(X[:, :2]), line(X[:, :2])
     )
     for i, j in ((0, 9), ([0], 1)):
-        with pytest.raises(verosim.VerosimError, match="not one of the model's classes|i must be"):
+        with pytest.raises(verosim.VerosimError, match=r"not one of the model's classes|i must be"):
             model.boundary(i, j)
 
 

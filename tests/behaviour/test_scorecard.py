@@ -214,5 +214,5 @@ def test_bad_input_is_named():
             scorecard(other.fit(X, y))
     with pytest.raises(VerosimError, match="needs a model with probabilities; got LinearSVM"):
         scorecard(verosim.LinearSVM().fit(X, y))
-    with pytest.raises(VerosimError, match="model must be a model such as LDA.*got 3"):
+    with pytest.raises(VerosimError, match=r"model must be a model such as LDA.*got 3"):
         scorecard(3)
