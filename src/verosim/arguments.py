@@ -383,7 +383,7 @@ def _settings_of(estimator: Any) -> Parameters:
 
 def check_settings(model: Any) -> None:
     """Raise an error if the annotation of a parameter of an estimator does not allow its value."""
-    kind: Hashable = type(model)
+    kind: Any = type(model)
     parameters, given = _settings_of(kind), vars(model)
     defaults = parameters.defaults
     for name in parameters.annotations:
