@@ -58,7 +58,7 @@ def _is_container(value: Any) -> bool:
         return True
     if isinstance(value, str | bytes | np.generic | type):
         return False
-    return any(hasattr(type(value), name) for name in _PARTS)
+    return True in [hasattr(type(value), name) for name in _PARTS]
 
 
 _PARTS = ("__iter__", "__getitem__", "__array__", "__arrow_c_stream__", "__len__", "tocsr", "shape")
@@ -70,7 +70,7 @@ def _is_rows(value: Any) -> bool:
         return True
     if isinstance(value, bytes | np.generic | type):
         return False
-    return isinstance(value, str) or any(hasattr(value, name) for name in _READS)
+    return isinstance(value, str) or True in [hasattr(value, name) for name in _READS]
 
 
 def _is_path(value: Any) -> bool:
@@ -90,7 +90,7 @@ def _is_array(value: Any) -> bool:
         return True
     if isinstance(value, Mapping | str | bytes | np.generic | type) or _is_model(value):
         return False
-    return any(hasattr(type(value), name) for name in ("__array__", "__getitem__", "tocsr"))
+    return True in [hasattr(type(value), name) for name in ("__array__", "__getitem__", "tocsr")]
 
 
 def _is_cv(value: Any) -> bool:
@@ -167,11 +167,12 @@ ALLOWED: dict[str, Allowed] = {
                        lambda v: isinstance(v, str | list | tuple)),
     "FileOptions": Allowed("a dict", lambda value: isinstance(value, Mapping)),
     "MissingMarks": Allowed("a list of texts", _is_marks),
+    "TransformerMixin": Allowed("a transformer", _is_model),
     "PlotAxes": Allowed("matplotlib axes", lambda value: hasattr(value, "get_figure")),
     "PlotFigure": Allowed("a matplotlib figure", lambda value: hasattr(value, "subplots")),
     **dict.fromkeys(
         ("GenerativeClassifier", "StatisticClassifier", "ScoreMixin", "BaseEstimator",
-         "ClassifierMixin", "TransformerMixin", "Wrapper", "GaussianClassifier", "PoolClassifier",
+         "ClassifierMixin", "Wrapper", "GaussianClassifier", "PoolClassifier",
          "Pool", "TextPool", "Calibrated"),
         _MODEL,
     ),
@@ -218,7 +219,7 @@ def _name(node: ast.expr) -> str:
 
 def _of_class(name: str) -> Allowed:
     article = "an" if name[0] in "AEIOU" else "a"
-    return Allowed(f"{article} {name}", lambda v: any(c.__name__ == name for c in type(v).__mro__))
+    return Allowed(f"{article} {name}", lambda v: name in [c.__name__ for c in type(v).__mro__])
 
 
 def _with_parts(name: str, inside: list[ast.expr]) -> tuple[Allowed, ...]:
@@ -265,20 +266,30 @@ def _each(values: Any, kinds: tuple[Allowed, ...]) -> bool:
         return True
     if not isinstance(values, list | tuple | set | frozenset | np.ndarray):
         return True
-    return all(any(kind.test(value) for kind in kinds) for value in values)
+    return False not in [_matches(value, kinds) for value in values]
 
 
 def _fit(items: Iterable[Any], parts: list[tuple[Allowed, ...]]) -> bool:
     """Whether each item has one part of each kind."""
-    return all(_fits(item, parts) for item in items)
+    return False not in [_fits(item, parts) for item in items]
 
 
 def _fits(item: Any, parts: list[tuple[Allowed, ...]]) -> bool:
     if not isinstance(item, tuple | list) or len(item) != len(parts):
         return False
-    return all(
-        any(kind.test(one) for kind in kinds) for one, kinds in zip(item, parts, strict=True)
-    )
+    return False not in [_matches(one, kinds) for one, kinds in zip(item, parts, strict=True)]
+
+
+# These checks do not use generators. If an interrupt comes while a generator is closed before its
+# end, Python drops the interrupt.
+
+
+def _matches(value: Any, kinds: tuple[Allowed, ...]) -> bool:
+    """Whether a value is one of some kinds."""
+    for kind in kinds:  # noqa: SIM110
+        if kind.test(value):
+            return True
+    return False
 
 
 def number_array(name: str, value: Any, *dimensions: int) -> np.ndarray:
@@ -331,9 +342,8 @@ class Parameters:
 def check_kind(name: str, value: Any, annotation: str) -> None:
     """Raise an error if an annotation does not allow a value."""
     kinds = kinds_of(annotation)
-    for kind in kinds:
-        if kind.test(value):
-            return
+    if _matches(value, kinds):
+        return
     if isinstance(value, type) and _MODEL in kinds:
         raise class_not_model(value)
     words = [kind.words for kind in kinds]
