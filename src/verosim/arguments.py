@@ -322,6 +322,9 @@ class Parameters:
             p.name: p.annotation for p in named if isinstance(p.annotation, str)
         }  # fmt: skip
 
+        arrays = ("Source", "Labels", "Labels | None", "Weights | None")
+        self.rows = {name for name, given in self.annotations.items() if given in arrays}
+
     @property
     def first_is_rows(self) -> bool:
         """Whether the first argument of a method is rows."""
@@ -330,7 +333,8 @@ class Parameters:
     def check(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> None:
         """Raise an error for the first argument that is not allowed."""
         for name, value in zip(self.positional, arguments, strict=False):
-            self.check_one(name, value)
+            if type(value) is not np.ndarray or name not in self.rows:  # most calls give arrays
+                self.check_one(name, value)
         for name, value in named.items():
             self.check_one(name, value)
 
