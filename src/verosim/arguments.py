@@ -152,7 +152,8 @@ ALLOWED: dict[str, Allowed] = {
     "ArrayLike": _ARRAY,
     "ndarray": _ARRAY,
     "Source": Allowed(_ROWS, _is_rows),
-    "Labels": _COLUMN,
+    # Absent labels have a message of their own, with the words of scikit-learn.
+    "Labels": Allowed(_COLUMN.words, lambda value: value is None or _COLUMN.test(value)),
     "Weights": _COLUMN,
     "CV": Allowed('a number of folds, a splitter, "loo", folds, or the name of a column', _is_cv),
     "RandomState": Allowed(
