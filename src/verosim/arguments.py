@@ -58,7 +58,7 @@ def _is_container(value: Any) -> bool:
         return True
     if isinstance(value, str | bytes | np.generic | type):
         return False
-    return any(hasattr(type(value), name) for name in _PARTS)
+    return True in [hasattr(type(value), name) for name in _PARTS]
 
 
 _PARTS = ("__iter__", "__getitem__", "__array__", "__arrow_c_stream__", "__len__", "tocsr", "shape")
@@ -70,7 +70,7 @@ def _is_rows(value: Any) -> bool:
         return True
     if isinstance(value, bytes | np.generic | type):
         return False
-    return isinstance(value, str) or any(hasattr(value, name) for name in _READS)
+    return isinstance(value, str) or True in [hasattr(value, name) for name in _READS]
 
 
 def _is_path(value: Any) -> bool:
@@ -90,7 +90,7 @@ def _is_array(value: Any) -> bool:
         return True
     if isinstance(value, Mapping | str | bytes | np.generic | type) or _is_model(value):
         return False
-    return any(hasattr(type(value), name) for name in ("__array__", "__getitem__", "tocsr"))
+    return True in [hasattr(type(value), name) for name in ("__array__", "__getitem__", "tocsr")]
 
 
 def _is_cv(value: Any) -> bool:
@@ -143,7 +143,7 @@ ALLOWED: dict[str, Allowed] = {
     "str": _TEXT,
     "bytes": Allowed("bytes", lambda value: isinstance(value, bytes | bytearray | memoryview)),
     "Path": Allowed("a path", _is_path),
-    "PathLike": Allowed("a path", _is_path),
+    "PathLike": Allowed("a text or a path", _is_path),
     "Callable": Allowed("a function", _is_callable),
     "Hashable": Allowed("a label", lambda value: isinstance(value, Hashable)),
     "Mapping": Allowed("a dict", lambda value: isinstance(value, Mapping)),
@@ -152,7 +152,8 @@ ALLOWED: dict[str, Allowed] = {
     "ArrayLike": _ARRAY,
     "ndarray": _ARRAY,
     "Source": Allowed(_ROWS, _is_rows),
-    "Labels": _COLUMN,
+    # Absent labels have a message of their own, with the words of scikit-learn.
+    "Labels": Allowed(_COLUMN.words, lambda value: value is None or _COLUMN.test(value)),
     "Weights": _COLUMN,
     "CV": Allowed('a number of folds, a splitter, "loo", folds, or the name of a column', _is_cv),
     "RandomState": Allowed(
@@ -167,11 +168,12 @@ ALLOWED: dict[str, Allowed] = {
                        lambda v: isinstance(v, str | list | tuple)),
     "FileOptions": Allowed("a dict", lambda value: isinstance(value, Mapping)),
     "MissingMarks": Allowed("a list of texts", _is_marks),
+    "TransformerMixin": Allowed("a transformer", _is_model),
     "PlotAxes": Allowed("matplotlib axes", lambda value: hasattr(value, "get_figure")),
     "PlotFigure": Allowed("a matplotlib figure", lambda value: hasattr(value, "subplots")),
     **dict.fromkeys(
         ("GenerativeClassifier", "StatisticClassifier", "ScoreMixin", "BaseEstimator",
-         "ClassifierMixin", "TransformerMixin", "Wrapper", "GaussianClassifier", "PoolClassifier",
+         "ClassifierMixin", "Wrapper", "GaussianClassifier", "PoolClassifier",
          "Pool", "TextPool", "Calibrated"),
         _MODEL,
     ),
@@ -182,6 +184,8 @@ ALLOWED: dict[str, Allowed] = {
     ),
 }  # fmt: skip
 ALIASES = {
+    "str | os.PathLike[str]": "PathLike",
+    "str | Path": "PathLike",
     "LogisticSolver": 'Literal["auto", "newton", "lbfgs", "sgd"]',
     "Method": 'Literal["temperature", "isotonic", "length", "columns", "pairs"]',
 }
@@ -216,7 +220,7 @@ def _name(node: ast.expr) -> str:
 
 def _of_class(name: str) -> Allowed:
     article = "an" if name[0] in "AEIOU" else "a"
-    return Allowed(f"{article} {name}", lambda v: any(c.__name__ == name for c in type(v).__mro__))
+    return Allowed(f"{article} {name}", lambda v: name in [c.__name__ for c in type(v).__mro__])
 
 
 def _with_parts(name: str, inside: list[ast.expr]) -> tuple[Allowed, ...]:
@@ -255,28 +259,38 @@ def _is_list(value: Any) -> bool:
 
 
 def _each(values: Any, kinds: tuple[Allowed, ...]) -> bool:
-    """Whether each part of a list is allowed. Iterators are not read here, and models are checked
-    by the function that receives them."""
-    if (
-        ANYTHING in kinds
-        or _MODEL in kinds
-        or not isinstance(values, list | tuple | set | frozenset | np.ndarray)
-    ):
+    """Whether each part of a list is allowed. Iterators are not read here.
+
+    Models are checked by the function that receives them.
+    """
+    if ANYTHING in kinds or _MODEL in kinds:
         return True
-    return all(any(kind.test(value) for kind in kinds) for value in values)
+    if not isinstance(values, list | tuple | set | frozenset | np.ndarray):
+        return True
+    return False not in [_matches(value, kinds) for value in values]
 
 
 def _fit(items: Iterable[Any], parts: list[tuple[Allowed, ...]]) -> bool:
     """Whether each item has one part of each kind."""
-    return all(_fits(item, parts) for item in items)
+    return False not in [_fits(item, parts) for item in items]
 
 
 def _fits(item: Any, parts: list[tuple[Allowed, ...]]) -> bool:
     if not isinstance(item, tuple | list) or len(item) != len(parts):
         return False
-    return all(
-        any(kind.test(one) for kind in kinds) for one, kinds in zip(item, parts, strict=True)
-    )
+    return False not in [_matches(one, kinds) for one, kinds in zip(item, parts, strict=True)]
+
+
+# These checks do not use generators. If an interrupt comes while a generator is closed before its
+# end, Python drops the interrupt.
+
+
+def _matches(value: Any, kinds: tuple[Allowed, ...]) -> bool:
+    """Whether a value is one of some kinds."""
+    for kind in kinds:  # noqa: SIM110
+        if kind.test(value):
+            return True
+    return False
 
 
 def number_array(name: str, value: Any, *dimensions: int) -> np.ndarray:
@@ -309,6 +323,9 @@ class Parameters:
             p.name: p.annotation for p in named if isinstance(p.annotation, str)
         }  # fmt: skip
 
+        arrays = ("Source", "Labels", "Labels | None", "Weights | None")
+        self.rows = {name for name, given in self.annotations.items() if given in arrays}
+
     @property
     def first_is_rows(self) -> bool:
         """Whether the first argument of a method is rows."""
@@ -317,7 +334,8 @@ class Parameters:
     def check(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> None:
         """Raise an error for the first argument that is not allowed."""
         for name, value in zip(self.positional, arguments, strict=False):
-            self.check_one(name, value)
+            if type(value) is not np.ndarray or name not in self.rows:  # most calls give arrays
+                self.check_one(name, value)
         for name, value in named.items():
             self.check_one(name, value)
 
@@ -329,9 +347,8 @@ class Parameters:
 def check_kind(name: str, value: Any, annotation: str) -> None:
     """Raise an error if an annotation does not allow a value."""
     kinds = kinds_of(annotation)
-    for kind in kinds:
-        if kind.test(value):
-            return
+    if _matches(value, kinds):
+        return
     if isinstance(value, type) and _MODEL in kinds:
         raise class_not_model(value)
     words = [kind.words for kind in kinds]
@@ -381,7 +398,7 @@ def _settings_of(estimator: Any) -> Parameters:
 
 def check_settings(model: Any) -> None:
     """Raise an error if the annotation of a parameter of an estimator does not allow its value."""
-    kind: Hashable = type(model)
+    kind: Any = type(model)
     parameters, given = _settings_of(kind), vars(model)
     defaults = parameters.defaults
     for name in parameters.annotations:

@@ -500,7 +500,7 @@ def test_what_cannot_be_diagnosed(rng):
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.raises(verosim.VerosimError, match="not fitted yet"):
         diagnose(verosim.LDA())
-    with pytest.raises(verosim.VerosimError, match="diagnose needs a generative classifier"):
+    with pytest.raises(verosim.VerosimError, match="model must be a model such as LDA"):
         diagnose(object(), X, y)
     model = verosim.LDA().fit(X, y)
     with pytest.raises(verosim.VerosimError, match="Labels were given without rows"):

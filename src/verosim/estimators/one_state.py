@@ -99,7 +99,7 @@ def updates(method: ModelMethod) -> ModelMethod:
     @wraps(method)
     def all_or_nothing(self: Any, *args: Any, **kwargs: Any) -> Any:
         parameters.check((self, *args), kwargs)
-        if learns:
+        if learns and not hasattr(self, "spec"):  # a spec checks the settings from which it is made
             check_settings(self)
         with _locks.setdefault(self, RLock()):
             before = vars(self)

@@ -55,6 +55,7 @@ class _Multiclass:
     """Adds sample weights to scikit-learn's wrappers, which do not pass them on."""
 
     estimator: BaseEstimator
+    n_jobs: int | None
     estimators_: Any
     classes_: np.ndarray  # (C,)
 
@@ -80,6 +81,8 @@ class _Multiclass:
         """
         check_is_here(X, type(self).__name__)
         whole("verbose", getattr(self, "verbose", 0), least=0)
+        if self.n_jobs == 0:
+            raise VerosimError("n_jobs must not be 0.", "Use n_jobs=None for one process.")
         y = labels_of(one_column(y), count_rows_of_numbers(self, X))
         if fit_params.get("sample_weight") is None:
             fit_params.pop("sample_weight", None)

@@ -296,6 +296,7 @@ def _log_posteriors(proba: Any, log_proba: Any) -> np.ndarray:
 
 def _codes(labels: Any, classes: Any, n: int, C: int) -> np.ndarray:
     """(n,) the column of the label of each row."""
+    labels = one_column(labels)
     found = encode_labels(labels)[1]
     known = found if classes is None else one_column(classes)
     if len(known) != C:
