@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -25,6 +26,21 @@ def start(*words: object, more: Mapping[str, str] | None = None, **how) -> subpr
     env = {**os.environ, "PYTHONPATH": str(SOURCE), "VEROSIM_THREADS": "1", **(more or {})}
     how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **how}
     return subprocess.Popen([sys.executable, "-m", "verosim", *map(str, words)], env=env, **how)
+
+
+def wait_for_input(process: subprocess.Popen) -> None:
+    """Wait until a process does nothing but wait, for a pipe for example."""
+    stat = Path(f"/proc/{process.pid}/stat")
+    if not stat.exists():  # not on Linux
+        time.sleep(10.0)
+        return
+    before, same = ("", ""), 0
+    while process.poll() is None and same < 20:
+        time.sleep(0.05)
+        fields = stat.read_text().rpartition(")")[2].split()
+        now = fields[0], " ".join(fields[11:13])  # the state, and the time of the processor
+        same = same + 1 if now == before and now[0] == "S" else 0
+        before = now
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import pytest
 import shellingham
 
 import verosim
-from tests.behaviour.command_line import SOURCE, run, start
+from tests.behaviour.command_line import SOURCE, run, start, wait_for_input
 from verosim.cli.demo import DEMO_STEPS
 from verosim.cli.main import main
 
@@ -499,7 +499,7 @@ def test_ctrl_c_is_130_and_leaves_no_file(folder, tmp_path):
     ) as process:
         process.stdin.write((folder / "later.csv").read_text())
         process.stdin.flush()
-        time.sleep(2.5)  # it waits for more rows
+        wait_for_input(process)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 130

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import verosim
-from tests.behaviour.command_line import SOURCE, run, start
+from tests.behaviour.command_line import SOURCE, run, start, wait_for_input
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 GIVEN = ["erased.csv", "later.csv", "visits.verosim"]
@@ -157,7 +157,6 @@ def test_a_shell_that_closes_streams(folder, tmp_path, streams):
 @pytest.mark.parametrize("verb", ["fit", "look", "predict", "model"])
 def test_ctrl_c_while_a_named_pipe_waits_for_a_writer(folder, tmp_path, verb):
     import signal
-    import time
 
     pipe = tmp_path / "rows.csv"
     os.mkfifo(pipe)
@@ -168,7 +167,7 @@ def test_ctrl_c_while_a_named_pipe_waits_for_a_writer(folder, tmp_path, verb):
         "model": ["info", pipe],
     }[verb]
     with start(*words) as process:
-        time.sleep(2.5)
+        wait_for_input(process)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (130, "interrupted\n")
