@@ -146,7 +146,7 @@ def test_forgetting_ordinary_rows_does_not_warn(rng):
         binary[5:20, 0] = 0.0
         labels = np.repeat([0, 1], 30)
         verosim.GaussianNB().fit(binary, labels).forget(binary[:5], labels[:5])
-        verosim.GaussianNB().fit([[0.1], [0.2], [0.7], [6.0], [7]], [0, 0, 0, 1, 1]).forget(
+        verosim.GaussianNB().fit([[0.1], [0.2], [0.7], [0.9], [6.0], [7]], [0, 0, 0, 0, 1, 1]).forget(
             [[0.1], [0.2]], [0, 0]
         )
 
@@ -202,7 +202,7 @@ def test_decay_scales_weights_not_the_model(name, rng):
     if name not in ("BernoulliNB", "MultinomialNB", "ComplementNB"):  # α is never quite 0 there
         np.testing.assert_allclose(model.predict_proba(X), before, atol=1e-9)
     for factor in (0, -1, 1.5, "a"):
-        with pytest.raises(verosim.VerosimError, match="decay"):
+        with pytest.raises(verosim.VerosimError, match=r"decay|factor must be a number"):
             model.decay(factor)
 
 
@@ -336,7 +336,7 @@ def test_merging_what_does_not_fit(rng):
         verosim.HistogramNB().fit(X, y) + verosim.HistogramNB().fit(X * 2, y)
     with pytest.raises(E, match="sums of different kinds"):
         verosim.LDA().fit(X, y) + verosim.GaussianNB().fit(X, y)
-    with pytest.raises(E, match="'a' is a text"):
+    with pytest.raises(E, match=r"mix integers such as [01] and texts such as 'a'"):
         verosim.LDA().fit(X, y) + verosim.LDA().fit(X, np.where(y, "a", "b"))
 
 

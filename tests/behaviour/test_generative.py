@@ -239,6 +239,9 @@ def test_ledoit_wolf_survives_forgetting(rng):
     keep = np.arange(1000) != 3
     again = verosim.QDA(shrinkage="ledoit_wolf").fit(Z[keep], labels[keep])
     np.testing.assert_allclose(model.covariances_, again.covariances_, atol=0.01)
-    for scale in (1e80, 1e-80):
+    for scale in (1e60, 1e-60):
         scaled = verosim.QDA(shrinkage="ledoit_wolf").fit(Z * scale, labels)
         assert np.isfinite(scaled.predict_proba(Z * scale)).all()
+    for scale in (1e80, 1e-80):  # a double does not hold the fourth powers
+        with pytest.raises(verosim.VerosimError, match="needs the fourth powers"):
+            verosim.QDA(shrinkage="ledoit_wolf").fit(Z * scale, labels)

@@ -401,12 +401,22 @@ def test_words_only_unlabelled_texts_have_are_learnt():
 # What is said ------------------------------------------------------------------------------------
 
 
+def test_the_labels_1_and_minus_1_are_two_classes(wine):
+    X, y, _ = wine
+    labels = np.where(y == 0, -1, 1)
+    with pytest.warns(verosim.VerosimWarning, match="-1 is a class here. Set unlabelled=None"):
+        em = SemiSupervised(verosim.LDA()).fit(X, labels)
+    assert em.classes_.tolist() == [-1, 1]
+    same = SemiSupervised(verosim.LDA(), unlabelled=None).fit(X, labels)
+    np.testing.assert_array_equal(em.predict_log_proba(X), same.predict_log_proba(X))
+
+
 def test_errors(wine):
     X, y, labels = wine
     with pytest.raises(VerosimError, match="No row has a label: the labels of all 178 rows are -1"):
         SemiSupervised(verosim.LDA()).fit(X, np.full(len(y), -1))
-    with pytest.raises(VerosimError, match=r"Only one class has .* 1; the other 59 rows.*or None"):
-        SemiSupervised(verosim.LDA()).fit(X, np.where(y == 0, -1, 1))
+    with pytest.raises(VerosimError, match=r"Only one class has .* 2; the other 59 rows.*or None"):
+        SemiSupervised(verosim.LDA()).fit(X, np.where(y == 0, -1, 2))
     with pytest.raises(VerosimError, match=r"model must be a model such as LDA.*got 'LDA'"):
         SemiSupervised("LDA").fit(X, labels)
     with pytest.raises(VerosimError, match="Use the generative classifier inside"):

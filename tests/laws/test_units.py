@@ -147,3 +147,26 @@ def test_held_out_scores_do_not_depend_on_units(kind, shrinkage, cv, seed):
     # The condition of a fold is not known here; only rows of ordinary size are compared.
     a, b = (np.ravel(one.scores["neg_log_loss"]) for one in (wanted, found))
     np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
+
+
+# Weights ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_row_of_weight_3_is_three_equal_rows(name, seed):
+    """Also in a class of one row, and in a class in which all rows are equal."""
+    model, _ = MODELS[name]
+    X, y = table(seed, 1, 3)
+    rng = np.random.default_rng([seed, 3])
+    if rng.random() < 0.5:
+        X[y == 0] = X[0]
+    weights = rng.integers(1, 4, len(y))
+    probes = np.vstack([X[:2], X.mean(axis=0) + rng.normal(size=(2, X.shape[1]))])
+    copies = fitted(lambda: clone(model), np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", verosim.VerosimWarning)
+        found = clone(model).fit(X, y, weights).predict_proba(probes)
+    allowed = ALLOWED * condition(copies, X, probes)
+    np.testing.assert_allclose(found, copies.predict_proba(probes), rtol=0, atol=allowed)

@@ -70,7 +70,7 @@ class Centred:
 
     squares: np.ndarray  # (…, C, d)
     noise: np.ndarray  # (…, C, d)
-    alone: np.ndarray  # (…, C, d) bool: one row of the class has a value
+    alone: np.ndarray  # (…, C, d) bool: one row of the class has a value, or all its rows are equal
     total_variance: np.ndarray  # (…, d)
 
     def __init__(self, statistic: Moments | PivotSums) -> None:
@@ -113,11 +113,17 @@ class Centred:
         noise = _where(some, EPS * sums.absorbed, 0.0)
         # Sums that cancel to exactly zero have no rounding error: the values are constant.
         self.noise = np.where(np.abs(central) > EPS * noise, noise, 0.0)
-        few = at_most_one_row(sums.rows, self.class_weight, W)
-        self.alone = few & ((sums.rows[..., None] == 1) | (self.squares <= 16 * self.noise))
         between = (W * (shift - centre[..., None, :]) ** 2).sum(axis=-2)
         spread, noise = self.squares.sum(axis=-2) + between, noise.sum(axis=-2)
         self.total_variance = above(spread, noise) / full
+        few, flat = (
+            at_most_one_row(sums.rows, self.class_weight, W),
+            self.squares <= 16 * self.noise,
+        )
+        # A row of weight 3 is the same as three equal rows.
+        varies = (W > 0) & (self.total_variance[..., None, :] > 0)
+        equal = (flat | ~varies).all(axis=-1, keepdims=True)
+        self.alone = (flat & (few | equal)) | (few & (sums.rows[..., None] == 1))
 
 
 def at_most_one_row(rows: np.ndarray, weight: np.ndarray, cells: np.ndarray) -> np.ndarray:

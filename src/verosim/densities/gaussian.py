@@ -246,7 +246,8 @@ class DiagonalGaussian(Density):
             return False
         rows, weight, cells = (statistic.arrays[name][:, 0] for name in ("rows", "weight", "cells"))
         few = at_most_one_row(rows, weight, cells) | ~self._has_freedom(cells)
-        return not (few & (cells > 0)).any()
+        equal = ~statistic.squares()[:, 0].any(axis=-1, keepdims=True)  # all rows are the pivot
+        return not ((few | equal) & (cells > 0)).any()
 
     def estimate(self, statistic: Moments) -> DiagonalParams:
         moments = Centred(statistic)
@@ -265,12 +266,12 @@ class DiagonalGaussian(Density):
         classes = np.flatnonzero(few.any(axis=1)).tolist()
         lines = []
         for c in classes[:3]:
-            where = ""
+            rows = int(statistic.rows[c, 0])
+            shown = f"{rows:,} equal rows" if rows > 1 else f"{rows} row"
             if (few[c] != some[c]).any():
                 which = listed([name(j) for j in np.flatnonzero(few[c]).tolist()])
-                where = f" with values in {which}"
-            rows = int(statistic.rows[c, 0]) if not where else 1
-            lines.append(f"class {label(c)} ({rows} row{'s' * (rows != 1)}{where})")
+                shown = f"1 row with values in {which}"
+            lines.append(f"class {label(c)} ({shown})")
         if len(classes) > 3:
             lines.append(f"{len(classes) - 3} more classes")
         warn(

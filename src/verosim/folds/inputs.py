@@ -64,6 +64,11 @@ def target_of(model: Any, y: Any) -> Any:
 
 def one_column(y: Any) -> np.ndarray:
     """The labels as a vector. One column of a matrix is accepted with a warning."""
+    if isinstance(y, str):
+        raise VerosimError(
+            f"y must have one label per row; got the name {y!r}.",
+            f"Give the labels themselves, such as table[{y!r}].",
+        )
     y = label_array(y)
     if y.ndim == 2 and y.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning  # slow to import

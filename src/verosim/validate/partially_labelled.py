@@ -27,7 +27,7 @@ from verosim.data.schema import Schema
 from verosim.data.sources import take_rows
 from verosim.data.stream import TableSource, check_length, target_codes, weights_of
 from verosim.data.tables import Rows, Table
-from verosim.errors import VerosimError
+from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.base import GenerativeClassifier
 from verosim.kinds.look import check_columns
 from verosim.kinds.missing_marks import as_na
@@ -67,6 +67,13 @@ def fit_labelled(model: GenerativeClassifier, inputs: Inputs, mark: Any) -> Part
     else:
         codes, weights = _fit_array(model, inputs, mark)
     if (codes < 0).any() and len(model.classes_) < 2:
+        if mark == -1 and model.classes_.tolist() == [1]:
+            warn(
+                "The labels are -1 and 1. If -1 marked rows without a label, one class would be "
+                "left, so -1 is a class here. Set unlabelled=None to say the same.",
+                VerosimWarning,
+            )
+            return fit_labelled(model, replace(inputs, X=X), None)
         raise VerosimError(
             f"Only one class has labelled rows, {plain_label(model.classes_[0])!r}; the other "
             f"{(codes < 0).sum():,} rows have the label unlabelled={mark!r}.",

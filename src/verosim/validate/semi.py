@@ -70,7 +70,8 @@ class SemiSupervised(Wrapper):
     unlabelled : object, default=-1
         The label that marks rows without a label, such as −1 or "?". Rows with a missing label
         (None, NaN or an empty text) have no label either. None marks only these. Use None, or
-        another mark, if −1 is a class.
+        another mark, if −1 is a class. In an array whose labels are all −1 or 1, −1 is a class, and
+        `fit` warns.
     weight : float, default=1.0
         λ, the weight of an unlabelled row. A labelled row has the weight 1. The value 0 ignores
         the unlabelled rows.
