@@ -35,6 +35,7 @@ class Allowed:
 
     words: str
     test: Test
+    parts: tuple[tuple[Allowed, ...], ...] = ()  # of the keys and the values of a dict
 
 
 # Kinds of values -----------------------------------------------------------------------------
@@ -232,7 +233,11 @@ def _with_parts(name: str, inside: list[ast.expr]) -> tuple[Allowed, ...]:
         return (ALLOWED.get(name, ANYTHING),)
     parts = [_alternatives(one) for one in inside if not _is_ellipsis(one)]
     if name in ("Mapping", "dict"):
-        return (Allowed("a dict", lambda v: isinstance(v, Mapping) and _fit(v.items(), parts)),)
+
+        def test(value: Any) -> bool:
+            return isinstance(value, Mapping) and _fit(value.items(), parts)
+
+        return (Allowed("a dict", test, tuple(parts)),)
     if name == "tuple" and len(parts) == len(inside):
         words = f"a pair of {parts[0][0].words}s" if len(parts) == 2 else "a tuple"
         return (Allowed(words.replace("a pair of a ", "a pair of "), lambda v: _fits(v, parts)),)
@@ -351,12 +356,24 @@ def check_kind(name: str, value: Any, annotation: str) -> None:
         return
     if isinstance(value, type) and _MODEL in kinds:
         raise class_not_model(value)
+    parts = next((kind.parts for kind in kinds if kind.parts), None)
+    if isinstance(value, Mapping) and parts is not None:
+        for key, part in value.items():
+            if not _matches(key, parts[0]):
+                given = value_in_message(key)
+                raise VerosimError(f"The keys of {name} must be {_listed(parts[0])}; got {given}.")
+            if not _matches(part, parts[1]):
+                name, value, kinds = f"{name}[{key!r}]", part, parts[1]
+                break
+    raise VerosimError(f"{name} must be {_listed(kinds)}; got {value_in_message(value)}.")
+
+
+def _listed(kinds: tuple[Allowed, ...]) -> str:
+    """The alternatives in words."""
     words = [kind.words for kind in kinds]
     if len(words) > 1 and all(word.startswith("'") for word in words):
-        allowed = f"one of {', '.join(words)}"
-    else:
-        allowed = " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-    raise VerosimError(f"{name} must be {allowed}; got {value_in_message(value)}.")
+        return f"one of {', '.join(words)}"
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def class_not_model(given: type) -> VerosimError:

@@ -163,7 +163,7 @@ def test_experts_of_a_pool_keep_their_class_weights():
         ({"a": 0.0}, "above zero for each class; got 0.0 for class 'a'"),
         ({"a": "many"}, "got 'many'"),
         ("even", "class_weight='even' is not valid"),
-        (2.0, "class_weight=2.0 is not valid"),
+        (2.0, 'class_weight must be None, "balanced" or a dict; got 2.0'),
     ],
 )
 def test_wrong_class_weights_are_named(setting, words):

@@ -93,10 +93,10 @@ def test_other_classifiers_with_probabilities():
         ({("setosa", "virginika"): 2}, "'virginika'.*Did you mean 'virginica'"),
         ({("setosa", 7): 2}, "The class 7 .*Use one of the classes"),
         ({"setosa": 2}, "pair"),
-        ({("setosa", "virginica"): "many"}, "'setosa', 'virginica'.*finite number; got 'many'"),
-        ({("setosa", "virginica"): np.nan}, "finite number; got nan"),
+        ({("setosa", "virginica"): "many"}, "'setosa', 'virginica'.*must be a number; got 'many'"),
+        ({("setosa", "virginica"): np.nan}, "must be a number; got nan"),
         (np.eye(2), r"each of the 3 classes; got shape \(2, 2\)"),
-        (None, r"got shape \(\)"),
+        (None, "costs must be a dict or an array; got None"),
     ],
 )
 def test_wrong_costs_are_named(costs, words):

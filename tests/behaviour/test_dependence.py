@@ -403,7 +403,7 @@ def test_fewer_parents_if_their_combinations_do_not_fit(rng, monkeypatch):
     ("model", "message"),
     [
         (KDB(k=6), "k must be a whole number from 0 to 5; got 6"),
-        (KDB(k=1.5), "k must be a whole number from 0 to 5; got 1.5"),
+        (KDB(k=1.5), "k must be a whole number; got 1.5"),
         (KDB(m=-1), "m must be a finite number, at least 0; got -1"),
         (TAN(smoothing="none"), "smoothing must be one of 'backoff', 'laplace'; got 'none'"),
         (TAN(alpha=-1.0), "alpha must be a finite number, at least 0"),

@@ -223,7 +223,7 @@ def test_an_encoded_model_is_not_a_density(method, table):
 @pytest.mark.parametrize(
     ("settings", "match"),
     [
-        ({"encode": "dummies"}, "encode must be None, 'onehot' or 'normal'; got 'dummies'"),
+        ({"encode": "dummies"}, "encode must be 'onehot', 'normal' or None; got 'dummies'"),
         ({"encode": "onehot", "missing": "marginalise"}, "missing='marginalise' cannot be used"),
         ({"encode": "onehot", "robust": True}, "robust=True cannot be used"),
     ],
@@ -266,5 +266,5 @@ def test_auto_pooling_counts_the_pooled_covariance_as_d_rows(rng):
         assert model.pooling_[k] == share
         wanted = (1 - share) * scatter[k] / n_k + share * pooled
         np.testing.assert_allclose(model.covariances_[k], wanted, rtol=1e-10)
-    with pytest.raises(VerosimError, match="pooling must be one of"):
+    with pytest.raises(VerosimError, match="pooling must be a number, 'auto' or 'cv'"):
         RDA(pooling="automatic").fit(X, y)

@@ -507,7 +507,8 @@ def test_options_that_cannot_be(tmp_path):
     refused("decimal must be '.' or ','", path, read={"decimal": "'"})
     refused("encoding 'klingon' is unknown", path, read={"encoding": "klingon"})
     refused("is read as csv, which has no option 'sheet'", path, read={"sheet": "A"})
-    refused("read must be a dict", path, read=";")
+    with pytest.raises(verosim.VerosimError, match="read must be a dict or None; got ';'"):
+        verosim.look(path, read=";")
     refused("only for files; got an object of type dict", {"x": [1], "y": ["a"]}, read={"sep": ";"})
     book = openpyxl.Workbook()
     book.active.append(["x", "y"])

@@ -349,7 +349,7 @@ def test_two_columns_refuses():
         model.boundary(0, 1, columns=(1, 2), others={1: 3.0})
     with pytest.raises(VerosimError, match="others must be"):
         model.boundary(0, 1, columns=(1, 2), others="slice")
-    with pytest.raises(VerosimError, match="others\\['x3'\\] must be a finite"):
+    with pytest.raises(VerosimError, match="others\\['x3'\\] must be a number; got nan"):
         model.boundary(0, 1, columns=(1, 2), others={"x3": np.nan})
     with pytest.raises(VerosimError):
         model.ellipse("versicolor", (1, 2))

@@ -181,5 +181,5 @@ def test_bad_input_of_effects_is_named(model, table):
         effect(model, "size", [])
     with pytest.raises(VerosimError, match="class 'z' is not a class"):
         effect(model, "size").difference("z", "a")
-    with pytest.raises(VerosimError, match="needs a fitted classifier"):
+    with pytest.raises(VerosimError, match=r"NaiveBayes is a class.*Use NaiveBayes\(\)"):
         effect(verosim.NaiveBayes, "size")

@@ -171,7 +171,7 @@ def test_priors_smoothed_by_any_alpha(alpha, flags):
 )
 def test_the_twin_of_probabilities_of_zero_is_refused(model, flags):
     with pytest.raises(verosim.VerosimError, match="alpha above 0"):
-        verosim.twin(model(alpha=0).fit(*flags), *flags)
+        verosim.twin(model(alpha=0).fit(*flags))
 
 
 def test_texts_without_tokens_are_no_problem():

@@ -345,7 +345,7 @@ def test_missing_values_are_refused():
     ("settings", "message"),
     [
         ({"components": 0}, "components must be a whole number from 1"),
-        ({"components": "many"}, "components must be a number, a dict"),
+        ({"components": "many"}, "components must be a whole number, 'cv' or a dict; got 'many'"),
         ({"components": {0: 1.5, 1: 1}}, r"components\[0\] must be a whole number"),
         ({"covariance": "full"}, "covariance must be one of"),
         ({"regularisation": 1.0}, "regularisation must be a number"),

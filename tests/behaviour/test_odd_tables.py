@@ -85,8 +85,12 @@ def test_very_large_whole_labels():
     y = pa.array([2**63 + 1, 5] * 2, pa.uint64())
     model = NaiveBayes().fit(pa.table({"x": [1.0, 2, 3, 4], "y": y}), "y")
     assert model.classes_.tolist() == [5, 2**63 + 1]
-    big = pa.array([decimal.Decimal(10**30), decimal.Decimal(5)])
-    with pytest.raises(VerosimError, match="target 'y' is '1000000"):
+    for value in (10**30, 2**127):
+        big = pa.array([decimal.Decimal(value), decimal.Decimal(5)])
+        model = NaiveBayes().fit(pa.table({"x": [1.0, 2.0], "y": big}), "y")
+        assert model.classes_.tolist() == [5, value]
+    big = pa.array([decimal.Decimal(2**128), decimal.Decimal(5)])
+    with pytest.raises(VerosimError, match=f"target 'y' is '{2**128}'"):
         NaiveBayes().fit(pa.table({"x": [1.0, 2.0], "y": big}), "y")
 
 

@@ -185,7 +185,10 @@ def test_time_grows_with_the_columns_and_not_with_their_square(source, tmp_path,
             rows = tmp_path / "t.csv"
         elif source == "array":
             rows, y = X, np.array([0, 1, 0, 1])
-        start = time.process_time()
-        NaiveBayes().fit(rows, y).predict(rows)
-        seconds.append(time.process_time() - start)
+        taken = []
+        for _ in range(3):  # the smallest, because other processes share the caches
+            start = time.process_time()
+            NaiveBayes().fit(rows, y).predict(rows)
+            taken.append(time.process_time() - start)
+        seconds.append(min(taken))
     assert seconds[2] < 100 * seconds[1]  # squares would take 400 times as long

@@ -89,7 +89,7 @@ def byte_codes(d: int) -> CellCodes:
     for j in range(d):
         step = 2 + (j > 0)
         maps[j, :9] = np.arange(9) // step
-        maps[j, 9:] = 9 // step + 1
+        maps[j, 9:] = 8 // step + 1
     return CellCodes(maps, maps.max(axis=1) + 1, cells=np.full(d, 10))
 
 

@@ -50,6 +50,10 @@ def label_array(y: Any) -> np.ndarray:
     if not isinstance(y, np.ndarray):
         y = _array_of_column(y)
     y = np.asarray(y)
+    if y.dtype.kind == "c":
+        raise VerosimError(
+            "Complex data not supported: the labels y are complex numbers.", LABEL_TYPE_HINT
+        )
     if not y.dtype.isnative:
         y = y.astype(y.dtype.newbyteorder("="))
     if y.dtype.kind == "T":

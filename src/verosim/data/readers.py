@@ -152,7 +152,12 @@ class Reader(ABC):
             raise error.named(place, hint) from None
         if self.watch is not None and column.role == "category":
             self.watch.see(column.name, *found)
-        elif self.watch is not None and column.format and cells.is_text(array.type):
+        elif (
+            self.watch is not None
+            and column.format
+            and cells.is_text(array.type)
+            and isinstance(found, np.ndarray)  # not read as values
+        ):
             self.watch.see_numbers(column.name, array, found)
         return found
 

@@ -8,7 +8,7 @@ methods that need densities. All three can be imported from here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
@@ -17,7 +17,7 @@ from sklearn.base import clone
 from verosim.arguments import checked, whole
 from verosim.bayes.rule import Rule
 from verosim.data import encode_labels
-from verosim.data.adapters import opened_as
+from verosim.data.adapters import is_scalar, opened_as
 from verosim.data.labels import check_known, label_array, positions
 from verosim.errors import VerosimError
 from verosim.estimators.checks import generator
@@ -32,9 +32,10 @@ from verosim.stats.hollow import check_has_sums
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import ArrayLike
 
     from verosim.bayes.learned import Learned, LearnedTable
-    from verosim.typing import FileOptions, Labels, MissingMarks, Priors, RandomState, Source
+    from verosim.typing import FileOptions, MissingMarks, Priors, RandomState, Source
 
 __all__ = [
     "GenerativeClassifier",
@@ -213,7 +214,7 @@ class GenerativeClassifier(StatisticClassifier):
     def sample(
         self,
         n: int = 1,
-        y: Labels | None = None,
+        y: ArrayLike | Hashable | None = None,
         random_state: RandomState = None,
         given: Mapping[Any, Any] | None = None,
     ) -> tuple[Any, np.ndarray]:
@@ -245,7 +246,8 @@ class GenerativeClassifier(StatisticClassifier):
         rng = generator(random_state)
         classes = None
         if y is not None:
-            wanted = label_array(y if isinstance(y, list | tuple) or np.ndim(y) else [y] * n)
+            one = is_scalar(y) or getattr(y, "ndim", 1) == 0
+            wanted = label_array([y] * n if one else y)
             if wanted.shape != (n,):
                 raise VerosimError(
                     f"y must be one label or an array of {n} labels, one per row; got shape "

@@ -6,7 +6,7 @@ schema. Two models with one schema can be merged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,9 @@ from verosim.models.structure import (
 )
 
 if TYPE_CHECKING:
-    from verosim.typing import Labels, RandomState
+    from numpy.typing import ArrayLike
+
+    from verosim.typing import RandomState
 
 MOST_BINS = 240
 
@@ -130,7 +132,7 @@ class CodedClassifier(GenerativeClassifier):
     def sample(
         self,
         n: int = 1,
-        y: Labels | None = None,
+        y: ArrayLike | Hashable | None = None,
         random_state: RandomState = None,
         given: Mapping[Any, Any] | None = None,
     ) -> tuple[Any, np.ndarray]:

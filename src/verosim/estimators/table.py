@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -16,7 +16,9 @@ from verosim.estimators.one_state import reads
 from verosim.estimators.table_spec import TableSpec
 
 if TYPE_CHECKING:
-    from verosim.typing import ClassWeight, ColumnKind, Labels, Priors, RandomState
+    from numpy.typing import ArrayLike
+
+    from verosim.typing import ClassWeight, ColumnKind, Priors, RandomState
 
 
 class NaiveBayes(GenerativeClassifier):
@@ -149,7 +151,7 @@ class NaiveBayes(GenerativeClassifier):
     def sample(
         self,
         n: int = 1,
-        y: Labels | None = None,
+        y: ArrayLike | Hashable | None = None,
         random_state: RandomState = None,
         missing: bool = False,
         given: Mapping[Any, Any] | None = None,

@@ -8,7 +8,7 @@ black box, Harvard Journal of Law & Technology 31, 841–887.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ NOT_PROVEN = "found, not proven smallest"
 def counterfactual(
     model: ScoreMixin,
     row: Source | Mapping[str, Any],
-    to: str | int | bool | None = None,
+    to: Hashable | None = None,
     change: str | Iterable[str] | None = None,
     *,
     allowed: Mapping[str, Any] | None = None,
@@ -232,8 +232,8 @@ class Counterfactual:
     4.0
     """
 
-    before: str | int | bool
-    after: str | int | bool | None
+    before: Hashable
+    after: Hashable | None
     changes: dict[str, tuple[Any, Any]]
     cost: float
     exact: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -210,7 +210,7 @@ class Effect:
         return len(self.values)
 
     @checked
-    def difference(self, of: str | int | bool, against: str | int | bool) -> np.ndarray:
+    def difference(self, of: Hashable, against: Hashable) -> np.ndarray:
         """The contribution of each value to the log-odds of two classes.
 
         Parameters

@@ -11,7 +11,7 @@ Jullum & Løland (2021), Explaining individual predictions when features are dep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -58,8 +58,8 @@ def explain(
     model: ScoreMixin,
     X: Source,
     *,
-    of: str | int | bool | None = None,
-    against: str | int | bool | None = None,
+    of: Hashable | None = None,
+    against: Hashable | None = None,
     kind: Literal["shapley", "chain", "linear"] | None = None,
     permutations: int = DEFAULT_PERMUTATIONS,
     random_state: int = 0,

@@ -9,7 +9,7 @@ The log-odds are a sum over columns, so each value and each bin has its points. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +50,7 @@ def scorecard(
     pdo: float = 20,
     *,
     odds: float = 1.0,
-    of: str | int | bool | None = None,
+    of: Hashable | None = None,
 ) -> Scorecard:
     """Write a model of two classes as a scorecard: points for each value and bin.
 
@@ -245,8 +245,8 @@ class Scorecard:
     [14.15, -11.7, 4.15, 0.0]
     """
 
-    of: str | int | bool
-    against: str | int | bool
+    of: Hashable
+    against: Hashable
     base: float
     pdo: float
     odds: float

@@ -14,14 +14,15 @@ from verosim.pool.pool_classifier import PoolClassifier
 from verosim.pool.spec import PoolSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
+
+    from numpy.typing import ArrayLike
 
     from verosim.estimators.base import GenerativeClassifier
     from verosim.typing import (
         CV,
         ColumnKind,
         FileOptions,
-        Labels,
         Priors,
         RandomState,
         Source,
@@ -239,7 +240,7 @@ class Pool(PoolClassifier):
     def sample(
         self,
         n: int = 1,
-        y: Labels | None = None,
+        y: ArrayLike | Hashable | None = None,
         random_state: RandomState = None,
         given: Mapping[Any, Any] | None = None,
     ) -> tuple[Any, np.ndarray]:

@@ -8,6 +8,7 @@ AI for trees (dependence plots).
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,8 +32,8 @@ def plot_effect(
     found: Explanation | Effect,
     column: str | None = None,
     *,
-    of: str | int | bool | None = None,
-    against: str | int | bool | None = None,
+    of: Hashable | None = None,
+    against: Hashable | None = None,
     ax: PlotAxes | None = None,
 ) -> PlotAxes:
     """Draw the contribution of one column to the log-odds against its value.

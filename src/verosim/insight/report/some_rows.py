@@ -12,6 +12,7 @@ from verosim.data.adapters import is_stream, open_table
 from verosim.data.label_match import matched_labels
 from verosim.data.labels import label_array, positions
 from verosim.data.libraries import pa
+from verosim.data.stream import check_length
 from verosim.errors import VerosimError
 from verosim.folds.inputs import target_of
 from verosim.folds.labelled_rows import has_label
@@ -82,6 +83,8 @@ def labelled_rows(model: Any, source: Any, y: Any, most: int | None = None) -> S
         if isinstance(X, list) and X and not isinstance(X[0], str) and X[0] is not None:
             X = as_matrix(X, values=True)
         whole = SomeRows(X, target)
+    if target is not None and not isinstance(target, str):
+        check_length(len(whole.labels), len(whole), "labels")
     if most is None or len(whole) <= most:
         return whole
     return whole.take(np.linspace(0, len(whole) - 1, most).astype(np.int64))
