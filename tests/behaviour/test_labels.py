@@ -208,8 +208,16 @@ def explained(model, y):
     verosim.LDA().fit(X, y).boundary(first, second)
 
 
+def programs(model, y):
+    program = model.program()
+    again = verosim.bayes.Program.from_json(program.to_json())
+    assert again == program
+    assert [(type(k), k) for k in again.classes] == [(type(k), k) for k in program.classes]
+
+
 METHODS = (
     round_trip, by_label, updates, validation, wrappers, linear, tables, without_label, explained,
+    programs,
 )  # fmt: skip
 
 

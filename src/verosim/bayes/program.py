@@ -9,8 +9,10 @@ neither the model nor its training rows. It is written as strict JSON and can be
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +45,20 @@ PROGRAM_FIELDS = (
     "terms",
     "shared",
 )
+
+MICROSECOND = timedelta(microseconds=1)
+# Labels that JSON does not have: their type there, as a text, and back.
+LABELS_AS_TEXT: dict[type, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
+    bytes: ("bytes", bytes.hex, bytes.fromhex),
+    Decimal: ("decimal", str, Decimal),
+    date: ("date", date.isoformat, date.fromisoformat),
+    datetime: ("datetime", datetime.isoformat, datetime.fromisoformat),
+    timedelta: (
+        "microseconds",
+        lambda label: str(label // MICROSECOND),
+        lambda text: int(text) * MICROSECOND,
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +270,7 @@ class Program:
                 "format": PROGRAM_FORMAT,
                 "version": PROGRAM_VERSION,
                 "output": self.output,
-                "classes": list(self.classes),
+                "classes": list(map(_plain_class, self.classes)),
                 "log_prior": as_plain(self.log_prior),
                 "inputs": [{"column": name, "type": type_} for name, type_ in self.inputs.items()],
                 "readings": readings,
@@ -305,7 +321,7 @@ class Program:
             raise malformed(f"it does not have the fields {', '.join(PROGRAM_FIELDS)}")
         readings, terms = restored((data["readings"], data["terms"]), data["shared"])
         out = cls(
-            tuple(data["classes"]),
+            tuple(map(_class_of, data["classes"])),
             array_of_numbers(data["log_prior"], "log_prior"),
             tuple(CellReading.from_plain(one) for one in readings),
             tuple(Term.from_plain(one) for one in terms),
@@ -319,6 +335,27 @@ class Program:
         return isinstance(other, Program) and self.to_json() == other.to_json()
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _plain_class(label: Any) -> Any:
+    """A label as JSON has it: itself, or its type and a text."""
+    if type(label) not in LABELS_AS_TEXT:
+        return label
+    kind, written, _ = LABELS_AS_TEXT[type(label)]
+    return {"type": kind, "text": written(label)}
+
+
+def _class_of(plain: Any) -> Any:
+    """The label that `_plain_class` has written."""
+    if not isinstance(plain, dict):
+        return plain
+    for kind, _, read in LABELS_AS_TEXT.values():
+        if plain.keys() == {"type", "text"} and plain["type"] == kind:
+            try:
+                return read(plain["text"])
+            except (TypeError, ValueError, ArithmeticError):
+                break
+    raise malformed(f"{plain!s:.60} is not a label")
 
 
 def _refuse(constant: str) -> None:
