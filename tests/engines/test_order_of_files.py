@@ -86,3 +86,21 @@ def test_few_rows_of_eight_files_give_the_same_pool(frames, folder, tmp_path, se
     ]  # fmt: skip
     for pool in found[1:]:
         assert pool.weights_ == pytest.approx(found[0].weights_, abs=1e-12)
+
+
+def test_the_first_look_at_a_frame_without_an_order_takes_rows_by_hash(frames):
+    """After a shuffle, or with some rows of several files: the same rows from any partitions."""
+    for engine in ("classic", "connect"):
+        frame = frames[engine]
+        assert not verosim.look(frame, "kind").spread
+        looks = [
+            verosim.look(some, "kind", rows=2_000)
+            for some in (frame.repartition(3), frame.repartition(7, "hue"), frame.where("id >= 0"))
+        ]
+        for found in looks:
+            assert found == looks[0]
+            assert found.spread
+            assert "2,000 rows of all parts of the table" in str(found)
+            assert found["late"].density != "ignore"  # it is constant in the first files
+        few = verosim.look(frame.where("id < 100").repartition(5), "kind")
+        assert few.looked == 100

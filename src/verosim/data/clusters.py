@@ -45,6 +45,12 @@ class Cluster(ABC):
             f"The {self.name} frame", "Use frame.cache(), or write the rows to files first"
         )
 
+    @property
+    def has_order(self) -> bool:
+        """Whether the partitions have an order. If not, the first rows are those with the smallest
+        hashes of all partitions, so that they do not depend on where the rows are."""
+        return True
+
     @abstractmethod
     def rows(self, columns: Iterable[str] | None) -> Iterator[Rows]:
         """The rows in the order of the partitions, brought to this process one by one."""

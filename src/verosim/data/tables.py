@@ -293,6 +293,11 @@ class Table:
             table = replace(table, read=partial(step, table), _begun=False)
         return table
 
+    @property
+    def first_by_hash(self) -> bool:
+        """Whether the first rows are those with the smallest hashes of all partitions."""
+        return self.cluster is not None and not self.cluster.has_order
+
     def head(self, rows: int) -> list[Rows]:
         """The first rows. The next pass still starts with them."""
         if self._first and _count(self._first) >= min(rows, self.rows or rows):

@@ -150,11 +150,23 @@ class SparkPartitions(Cluster):
             files = files_by_name(self.frame, plan)
         if files:
             yield from self._rows_of_files(frame, schema, files)
+        elif not self.has_order:
+            by_hash = self._selected(names, by_hash=True)
+            for rows in self._rows_read_by(rows_of_several_files, by_hash, schema):
+                yield replace(rows, origin=" in the order of hashes")
         elif len(names) > MOST_COLUMNS_TAKEN and not is_only_read(plan):
             yield from self._rows_of_workers(frame, names)
         else:
             read = rows_of_one_task if is_only_read(plan) else rows_of_take
             yield from self._rows_read_by(read, frame, schema)
+
+    @cached_property
+    def has_order(self) -> bool:
+        with self.clear_errors():
+            plan = plan_text(self.frame)
+            return is_only_read(plan) or (
+                "Exchange" not in plan and len(self.frame.inputFiles()) < 2
+            )
 
     def _rows_of_files(self, frame: Any, schema: pa.Schema, files: Sequence[str]) -> Iterator[Rows]:
         """The rows of the first file, then those of more and more files at once."""
@@ -310,14 +322,22 @@ class SparkPartitions(Cluster):
             groups = packed_groups(types, columns)
             return packed_frame(*self._placed(), groups), groups
 
-    def _selected(self, columns: Sequence[str]) -> Any:
-        """The frame for a first look. The cells of arrays, maps and structs are not sent."""
+    def _selected(self, columns: Sequence[str], by_hash: bool = False) -> Any:
+        """The frame for a first look. The cells of arrays, maps and structs are not sent.
+
+        `by_hash` sorts the rows by a hash of all their other cells.
+        """
         with self.clear_errors():
             frame, place = self._placed()
-            return frame.selectExpr(*(
+            chosen = [
                 f"{NO_CELLS} AS {place[name]}" if name in self.nested else place[name]
                 for name in columns
-            ))  # fmt: skip
+            ]
+            if not by_hash:
+                return frame.selectExpr(*chosen)
+            cells = ", ".join(place[name] for name in place if name not in self.nested)
+            hashed = frame.selectExpr(*chosen, f"xxhash64({cells}) AS hash")
+            return hashed.orderBy("hash").drop("hash")
 
     def _check_size(self, size: int) -> None:
         """Raise an error if a job is too large for one message of Spark Connect."""

@@ -1,13 +1,16 @@
 """The first rows of a Spark frame, which come to this process without a Python worker.
 
-    a frame of several files    the files one after the other, in the order of their names
-    a frame that is only read   one task reads the partitions one after the other, and stops
-    any other frame             take(n), which reads more and more partitions at once
+    a frame of several files      the files one after the other, in the order of their names
+    a frame that is only read     one task reads the partitions one after the other, and stops
+    a frame without an order      the rows with the smallest hashes, from all partitions
+    any other frame               take(n), which reads more and more partitions at once
+
+A frame has no order after a shuffle, or if it takes some rows of several files.
 
 Spark itself begins with the largest file. In the order of the names, the first rows are those that
 other engines see too. One task sends its rows as Arrow, which needs less than half of the CPU time
 of `take`. It would be slow for a filter that leaves few rows, so Spark's plan is asked first. The
-second and the third way give the same rows.
+second and the last way give the same rows.
 
 A worker would cost more than the rows: Spark ends a worker that has not read its whole partition,
 and the next one imports everything again.

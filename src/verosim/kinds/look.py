@@ -236,7 +236,7 @@ def full_look(
     found = tuple(entries[name] for name in table.names if name in entries)
     schema = Schema(
         found, target, target_type, weight, marks, max_categories, looked, table.native,
-        dialect=table.dialect, spread=spread,
+        dialect=table.dialect, spread=spread or table.first_by_hash,
     )  # fmt: skip
     if columns == "gaussian" or columns == "histogram":
         schema = schema.edit({c.name: columns for c in schema.used if c.density in NUMBER_KINDS})
