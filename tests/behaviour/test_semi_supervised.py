@@ -404,7 +404,7 @@ def test_words_only_unlabelled_texts_have_are_learnt():
 def test_the_labels_1_and_minus_1_are_two_classes(wine):
     X, y, _ = wine
     labels = np.where(y == 0, -1, 1)
-    with pytest.warns(verosim.VerosimWarning, match="-1 is a class here. Set unlabelled=None"):
+    with pytest.warns(verosim.VerosimWarning, match=r"so -1 is a class here.*Set unlabelled=None"):
         em = SemiSupervised(verosim.LDA()).fit(X, labels)
     assert em.classes_.tolist() == [-1, 1]
     same = SemiSupervised(verosim.LDA(), unlabelled=None).fit(X, labels)

@@ -182,9 +182,20 @@ def one_row(truth: Truth, k: int, cells: Column) -> tuple[bool, bool]:
     few = rows * cells.weight <= weight * (1 + Decimal(SMALLEST))
     edge = rows > 1 and abs(rows * cells.weight - weight) < weight * Decimal("1e-6")
     known = truth.weight_loss(k) < 1e-10
-    same = cells.squares <= decimal(truth.rounding) * 16 * cells.peak
-    unsure = few and rows > 1 and same and cells.squares > 0
+    unsure = few and rows > 1 and are_same(truth, cells) and cells.squares > 0
     return few and (rows == 1 or cells.squares == 0), unsure or (edge and not known)
+
+
+def are_same(truth: Truth, cells: Column) -> bool:
+    """Whether the values of a column are equal, up to rounding."""
+    return cells.squares <= decimal(truth.rounding) * 16 * cells.peak
+
+
+def equal_rows(truth: Truth, moments: GaussianColumns, k: int) -> tuple[bool, bool]:
+    """Whether all rows of a class are equal in the columns that vary, and whether it is unsure."""
+    cells = [p for j, p in enumerate(moments.by_class[k]) if p is not None and moments.total(j) > 0]
+    equal = all(p.squares == 0 for p in cells)
+    return equal, not equal and all(are_same(truth, p) for p in cells)
 
 
 def near_zero(freedom: Decimal, weight: Decimal) -> bool:
@@ -217,6 +228,8 @@ def diagonal(truth: Truth, settings: dict[str, Any], d: int, shared: bool) -> An
             if p is not None and not shared:
                 own, freedom, weight, peak = p.squares, p.weight - lost, p.weight, p.peak
                 alone, edge = one_row(truth, k, p)
+                equal, unsure = equal_rows(truth, moments, k)
+                alone, edge = alone or equal, edge or unsure
                 free = freedom > Decimal(SMALLEST) * weight and not alone
                 edge |= near_zero(freedom, weight)
             if not free:  # the variance within all classes

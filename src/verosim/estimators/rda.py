@@ -38,8 +38,8 @@ class RDA(GaussianClassifier):
         "auto" pools small classes more: the pooled covariance S/n has the share p/(p + n_k) in
         the covariance of class k, and the covariance of its own rows has the rest. p is the number
         of columns that vary. "cv" chooses λ by the log-loss on held-out rows, see `pooling_`.
-    shrinkage : float or {"ledoit_wolf", "oas", "cv"}, default=0.1
-        The sphericity γ, from 0 (no shrinkage) to 1 (all covariances are spheres). "ledoit_wolf"
+    shrinkage : float, {"ledoit_wolf", "oas", "cv"} or None, default=0.1
+        The sphericity γ, from 0 or None (no shrinkage) to 1 (all covariances are spheres). "ledoit_wolf"
         and "oas" estimate γ with the formulas in the references. "cv" chooses γ by the log-loss
         on held-out rows, see `shrinkage_`.
     priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
@@ -150,7 +150,7 @@ class RDA(GaussianClassifier):
     def __init__(
         self,
         pooling: float | Literal["auto", "cv"] = 0.5,
-        shrinkage: float | Literal["ledoit_wolf", "oas", "cv"] = 0.1,
+        shrinkage: float | Literal["ledoit_wolf", "oas", "cv"] | None = 0.1,
         priors: Priors = None,
         covariance: Literal["mle", "unbiased"] = "mle",
         floor: float = 0.0,

@@ -69,8 +69,8 @@ def fit_labelled(model: GenerativeClassifier, inputs: Inputs, mark: Any) -> Part
     if (codes < 0).any() and len(model.classes_) < 2:
         if mark == -1 and model.classes_.tolist() == [1]:
             warn(
-                "The labels are -1 and 1. If -1 marked rows without a label, one class would be "
-                "left, so -1 is a class here. Set unlabelled=None to say the same.",
+                "The labels are -1 and 1, so -1 is a class here and does not mark rows without a "
+                "label. Set unlabelled=None to say the same.",
                 VerosimWarning,
             )
             return fit_labelled(model, replace(inputs, X=X), None)
