@@ -39,9 +39,9 @@ class RDA(GaussianClassifier):
         the covariance of class k, and the covariance of its own rows has the rest. p is the number
         of columns that vary. "cv" chooses λ by the log-loss on held-out rows, see `pooling_`.
     shrinkage : float, {"ledoit_wolf", "oas", "cv"} or None, default=0.1
-        The sphericity γ, from 0 or None (no shrinkage) to 1 (all covariances are spheres). "ledoit_wolf"
-        and "oas" estimate γ with the formulas in the references. "cv" chooses γ by the log-loss
-        on held-out rows, see `shrinkage_`.
+        The sphericity γ, from 0 (no shrinkage) to 1 (all covariances are spheres). None is 0.
+        "ledoit_wolf" and "oas" estimate γ with the formulas in the references. "cv" chooses γ by
+        the log-loss on held-out rows, see `shrinkage_`.
     priors : array-like, dict, {"laplace", "uniform"}, ("laplace", α) or None, default=None
         The class priors π_k. None uses the share of each class, n_k/n. "laplace" uses (n_k + 1)/(n
         + C), and ("laplace", α) uses (n_k + α)/(n + αC). "uniform" gives all classes the same
