@@ -371,7 +371,7 @@ def test_settings_of_the_session_do_not_change(spark):
 
 
 def test_other_objects_of_spark_are_refused(spark):
-    with pytest.raises(VerosimError, match="cannot be read as a table"):
+    with pytest.raises(VerosimError, match=r"must be an array, a table.*type GroupedData"):
         verosim.NaiveBayes().fit(spark.range(3).groupBy("id"), "id")
     stream = spark.readStream.format("rate").load()
     with pytest.raises(VerosimError, match=r"streaming data frame.*foreachBatch"):

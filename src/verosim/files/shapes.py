@@ -234,11 +234,20 @@ def _is_normalised(log_p: np.ndarray) -> bool:
 
 
 def _are_shares(one: Any) -> bool:
-    """Whether the amounts of columns have shares, whose sum is not above 1."""
+    """Whether the amounts of columns have shares, whose sum is above 0 and not above 1."""
     if one.presence or not len(one.table):
         return True
     with np.errstate(over="ignore"):
-        return bool((np.exp(one.log_mass).sum(axis=0) <= 1 + ROUNDING_OF_LOGS).all())
+        total = np.exp(one.log_mass).sum(axis=0)
+    return bool(((total > 0) & (total <= 1 + ROUNDING_OF_LOGS)).all())
+
+
+def _has_equal_parts(one: Any) -> bool:
+    """Whether the parts of a product have kinds, and as many columns as these."""
+    return list(one.parts) == list(one.columns) == list(one.kinds) and all(
+        sizes_of(part).get("d", one.columns[name].size) == one.columns[name].size
+        for name, part in one.parts.items()
+    )
 
 
 def _has_shares_of_bins(one: Any) -> bool:
@@ -294,11 +303,8 @@ FURTHER_CHECKS: dict[str, Any] = {
     "CodeParams": lambda one, n: n["T"] == n["K"] + n["d"],
     "BinParams": lambda one, n: n["T"] == n["K"] + n["d"] and _has_shares_of_bins(one),
     "CellParams": lambda one, n: n["T"] == n["K"] + 1,
-    "ProductParams": lambda one, n: list(one.parts) == list(one.columns) == list(one.kinds)
-    and all(
-        sizes_of(part).get("d", one.columns[name].size) == one.columns[name].size
-        for name, part in one.parts.items()
-    ),
+    "ProductParams": lambda one, n: _has_equal_parts(one),
+    "PairedParams": lambda one, n: _has_equal_parts(one),
     "TextParams": lambda one, n: _rows_of_tokens(one) >= n["K"] and one.weighting in WEIGHTINGS,
     "Deviations": lambda one, n: n["m"] == n["d"] * (1 + one.marks_missing),
     "Squares": lambda one, n: n["m"] == n["d"] * (2 + one.marks_missing),
@@ -307,8 +313,8 @@ FURTHER_CHECKS: dict[str, Any] = {
     "TokenAmounts": lambda one, n: one.weighting in WEIGHTINGS,
     "LiftedScores": lambda one, n: one.form.coef.shape[1] == one.lift.features,
     "MixtureParams": lambda one, n: len(one.components.share) == n["G"]
-    and bool((np.diff(one.owner) >= 0).all())
-    and one.owner[0] >= 0 and one.owner[-1] == one.classes - 1
+    and bool(np.isin(np.diff(one.owner), (0, 1)).all())  # each class has components
+    and one.owner[0] == 0 and one.owner[-1] == one.classes - 1
     and len(one.fitted) == one.classes,
     "ContextParams": lambda one, n: np.array_equal(one.codes.maps, one.contexts.cells.maps)
     and np.array_equal(one.codes.sizes, one.contexts.cells.sizes),
