@@ -86,8 +86,10 @@ def first_lost(values: Iterable[Any]) -> Any:
 
 
 def may_round(whole: np.ndarray) -> bool:
-    """Whether some of these integers are so large that a double may round them. One pass."""
+    """Whether some of these integers are so large that a double may round them."""
     if whole.dtype.itemsize < 8 or not whole.size:
+        return False
+    if 0 <= int(np.bitwise_or.reduce(whole, axis=None)) < HELD:  # one pass if none is negative
         return False
     return int(whole.max()) > HELD or int(whole.min()) < -HELD
 

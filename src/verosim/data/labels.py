@@ -42,6 +42,8 @@ LABEL_TYPE_HINT = "Use texts: y = [str(label) for label in y]."
 
 def label_array(y: Any) -> np.ndarray:
     """Labels as an array that has exactly these labels, also missing ones."""
+    if type(y) is np.ndarray and y.dtype.kind in "iubU" and y.dtype.isnative:  # which is usual
+        return y
     if isinstance(y, np.ma.MaskedArray):
         y, gone = plain_times(y.data), np.ma.getmaskarray(y)
         y = np.where(gone, None, y) if gone.any() else y

@@ -70,7 +70,6 @@ class Centred:
 
     squares: np.ndarray  # (…, C, d)
     noise: np.ndarray  # (…, C, d)
-    alone: np.ndarray  # (…, C, d) bool: one row of the class has a value, or all its rows are equal
     total_variance: np.ndarray  # (…, d)
 
     def __init__(self, statistic: Moments | PivotSums) -> None:
@@ -79,7 +78,7 @@ class Centred:
         else:
             check_scale(statistic)
             sums = PivotSums.of(statistic)
-        self.present = sums.present  # (…, C)
+        self.present, self.rows = sums.present, sums.rows  # (…, C)
         S, S_low, W = sums.sum, sums.sum_low, sums.weight
         if self.present.all() and (W > 0).all() and np.isfinite(sums.pivot).all():
             some: Any = True  # every class has values in every column, which is usual
@@ -116,14 +115,19 @@ class Centred:
         between = (W * (shift - centre[..., None, :]) ** 2).sum(axis=-2)
         spread, noise = self.squares.sum(axis=-2) + between, noise.sum(axis=-2)
         self.total_variance = above(spread, noise) / full
-        few, flat = (
-            at_most_one_row(sums.rows, self.class_weight, W),
-            self.squares <= 16 * self.noise,
-        )
-        # A row of weight 3 is the same as three equal rows.
-        varies = (W > 0) & (self.total_variance[..., None, :] > 0)
+
+    @cached_property
+    def alone(self) -> np.ndarray:
+        """(…, C, d) bool: one row of the class has a value, or all rows of the class are equal.
+
+        A row of weight 3 is the same as three equal rows.
+        """
+        few = at_most_one_row(self.rows, self.class_weight, self.weight)
+        flat = self.squares <= 16 * self.noise
+        varies = (self.weight > 0) & (self.total_variance[..., None, :] > 0)
         equal = (flat | ~varies).all(axis=-1, keepdims=True)
-        self.alone = (flat & (few | equal)) | (few & (sums.rows[..., None] == 1))
+        found: np.ndarray = (flat & (few | equal)) | (few & (self.rows[..., None] == 1))
+        return found
 
 
 def at_most_one_row(rows: np.ndarray, weight: np.ndarray, cells: np.ndarray) -> np.ndarray:

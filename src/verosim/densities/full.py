@@ -103,7 +103,10 @@ class FullGaussian(Density):
         trouble: Trouble = {}
         shared = SharedScatter(statistic) if shared is None else shared
         params = self.solve(statistic, trouble, shared)
-        self.report(params, statistic, trouble, rounding=self.rounding(params, shared.scatter))
+        rounding: np.ndarray | float = EPS
+        if is_nearly_dependent(params):
+            rounding = self.rounding(params, shared.scatter)
+        self.report(params, statistic, trouble, rounding=rounding)
         return params
 
     def estimate_quietly(
@@ -297,6 +300,8 @@ class FullGaussian(Density):
         rounding: np.ndarray | float,
     ) -> None:
         """Warn of the covariance with the fewest correct digits, if it is nearly singular."""
+        if not is_nearly_dependent(params):
+            return
         lost = params.inflation * rounding  # (C or 1, d)
         lost[[c or 0 for c in trouble]] = EPS  # these are shrunk, and reported as singular
         lost[params.inflation < NEARLY_DEPENDENT] = EPS  # `forget` reports these
@@ -313,6 +318,11 @@ class FullGaussian(Density):
             f"columns, or {self._advice()}.",
             PrecisionWarning,
         )
+
+
+def is_nearly_dependent(params: FullParams) -> bool:
+    """Whether a column nearly depends on the others, so that its digits are counted."""
+    return bool(params.inflation.max(initial=1.0) >= NEARLY_DEPENDENT)
 
 
 def _sentence(lines: list[str]) -> str:

@@ -246,8 +246,9 @@ class DiagonalGaussian(Density):
             return False
         rows, weight, cells = (statistic.arrays[name][:, 0] for name in ("rows", "weight", "cells"))
         few = at_most_one_row(rows, weight, cells) | ~self._has_freedom(cells)
-        equal = ~statistic.squares()[:, 0].any(axis=-1, keepdims=True)  # all rows are the pivot
-        return not ((few | equal) & (cells > 0)).any()
+        if few.any() and (few & (cells > 0)).any():
+            return False
+        return bool(statistic.squares()[:, 0].any(axis=-1).all())  # else all rows are the pivot
 
     def estimate(self, statistic: Moments) -> DiagonalParams:
         moments = Centred(statistic)
