@@ -17,6 +17,7 @@ from tests.fuzz.cases import run_many
 
 ROOT = Path(__file__).parents[2]
 BLOCK = 2_000
+OUTCOMES = ("agrees", "finite", "refused", "wrong")
 CASES = int(os.environ.get("VEROSIM_FUZZ_CASES", 1_000_000))
 FIRST = int(os.environ.get("VEROSIM_FUZZ_FROM", 0))
 
@@ -45,13 +46,13 @@ def run_block(first: int, size: int = BLOCK) -> list[str]:
     """Run a block that is not in the journal yet. Returns the cases that are wrong."""
     for line in lines():
         if (line["version"], line.get("first"), line.get("size")) == (version(), first, size):
-            return []
+            return line["wrong"]  # type: ignore[return-value]
     counts, wrong = run_many(first, first + size)
-    if not wrong:
-        note("cases", first=first, size=size, counts=dict(counts))
-    return [
+    shown = [
         f"python -m tests.fuzz {one.number}  # {one.name}: {one.detail[-800:]}" for one in wrong
     ]
+    note("cases", first=first, size=size, counts=dict(counts), wrong=shown)
+    return shown
 
 
 def note(kind: str, cases: str = "fuzz", **values: object) -> None:
@@ -72,16 +73,34 @@ def report() -> str:
             cases.update(line["counts"])  # type: ignore[arg-type]
         else:
             others[str(line["kind"])] += int(line["count"])  # type: ignore[call-overload]
-    total = cases["agrees"] + cases["finite"] + cases["refused"]
+    total = sum(cases[one] for one in OUTCOMES)
     rows = [
         ("random cases", total),
         ("… that agree with exact arithmetic", cases["agrees"]),
         ("… that are finite and normalised, with nothing to compare", cases["finite"]),
         ("… that are refused with an error that names the cause", cases["refused"]),
+        ("… that are wrong", cases["wrong"]),
         ("rows compared with exact arithmetic", cases["compared"]),
         ("… of them with an allowed difference below 10⁻⁶", cases["sharp"]),
         ("rows compared with scikit-learn", cases["peer"]),
         *sorted(others.items()),
     ]
     shown = "\n".join(f"| {name} | {count:,} |" for name, count in rows)
-    return f"| what | how many |\n|---|---:|\n{shown}\n"
+    return f"| what | how many |\n|---|---:|\n{shown}\n\n{_by_family(cases)}"
+
+
+def _by_family(cases: Counter[str]) -> str:
+    """The cases of each estimator by their outcome."""
+    names = sorted(
+        name.removesuffix(f" {one}")
+        for name in cases
+        for one in OUTCOMES
+        if name.endswith(f" {one}")
+    )
+    rows = [(name, *(cases[f"{name} {one}"] for one in OUTCOMES)) for name in dict.fromkeys(names)]
+    shown = "\n".join(
+        f"| {name} | {sum(numbers):,} | {' | '.join(f'{one:,}' for one in numbers)} |"
+        for name, *numbers in rows
+    )
+    head = "| family | cases | agree | finite | refused | wrong |"
+    return f"{head}\n|---|---:|---:|---:|---:|---:|\n{shown}\n"
