@@ -20,7 +20,7 @@ from verosim.insight.report.densities import densities_of
 from verosim.insight.report.inside import terms_inside
 from verosim.insight.report.nomogram import carried_by
 from verosim.insight.report.rare_values import NamedValues
-from verosim.insight.report.shown_numbers import shown_bins
+from verosim.insight.report.shown_numbers import different_cuts
 from verosim.insight.report.some_rows import state_of
 from verosim.insight.single_row import fitted_classifier
 
@@ -171,10 +171,10 @@ def shown_cuts_of(program):
     """The cuts between bins of each column that a page runs."""
     for reading in program.readings:
         if isinstance(reading, BinReading):
-            yield next(iter(reading.inputs)), shown_bins(np.array(reading.cuts))[0]
+            yield next(iter(reading.inputs)), different_cuts(np.array(reading.cuts))
     for term, readings in terms_inside(program.terms, program.readings):
         if isinstance(term, BinsTerm):
-            yield next(iter(readings[0].inputs)), shown_bins(term.edges[1:-1])[0]
+            yield next(iter(readings[0].inputs)), different_cuts(term.edges[1:-1])
 
 
 def planted():
