@@ -290,9 +290,9 @@ def read_folder(path: str, kind: str, **settings: str) -> Any:
 def _runs_by_name(files: Any, folder: str, end: str) -> list[list[str]]:
     """The files of a folder or a glob in the order of their names, as here and on Spark.
 
-    Dask reads part.2 before part.10, so the files are given in runs that have both orders. Names
-    in a folder that start with a dot or a low line, such as _SUCCESS, are no rows. The files of
-    folders such as year=2024 stay in the order of Dask.
+    Dask reads part.2 before part.10, so the files are given in runs that have both orders. In a
+    folder, names that start with a dot or an underscore are left out, such as _SUCCESS. The files
+    of folders such as year=2024 stay in the order of Dask.
     """
     from dask.utils import natural_sort_key
 
