@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import verosim
@@ -19,9 +19,10 @@ from verosim.errors import VerosimError
 from verosim.insight.report.densities import densities_of
 from verosim.insight.report.inside import terms_inside
 from verosim.insight.report.nomogram import carried_by
+from verosim.insight.report.observed import ObservedRows
 from verosim.insight.report.rare_values import NamedValues
-from verosim.insight.report.shown_numbers import shown_bins
-from verosim.insight.report.some_rows import state_of
+from verosim.insight.report.shown_numbers import different_cuts
+from verosim.insight.report.some_rows import SomeRows, state_of
 from verosim.insight.single_row import fitted_classifier
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.slow]
@@ -171,10 +172,92 @@ def shown_cuts_of(program):
     """The cuts between bins of each column that a page runs."""
     for reading in program.readings:
         if isinstance(reading, BinReading):
-            yield next(iter(reading.inputs)), shown_bins(np.array(reading.cuts))[0]
+            yield next(iter(reading.inputs)), different_cuts(np.array(reading.cuts))
     for term, readings in terms_inside(program.terms, program.readings):
         if isinstance(term, BinsTerm):
-            yield next(iter(readings[0].inputs)), shown_bins(term.edges[1:-1])[0]
+            yield next(iter(readings[0].inputs)), different_cuts(term.edges[1:-1])
+
+
+BINNED = {
+    "HistogramNB": lambda: verosim.HistogramNB(bins=8),
+    "JointHistogram": lambda: verosim.JointHistogram(bins=3),
+    "TAN": lambda: verosim.TAN(),
+    "AODE": lambda: verosim.AODE(),
+    "KDB": lambda: verosim.KDB(k=1),
+    "naive Bayes": lambda: verosim.NaiveBayes({"age": "histogram", "income": "histogram"}),
+}
+
+
+@tried_often
+@given(st.integers(0, 2**32 - 1), st.sampled_from([*BINNED]))
+def test_exact_numbers_do_not_influence_a_page_with_bins(seed, name):
+    """Noise that keeps the order of the cells leaves a page as it is: also heights and widths.
+
+    The exact height of a bin gives its width, and the widths give all edges and both ends.
+    """
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(30, 150))
+    y = np.array(["no", "yes"])[rng.permutation(np.arange(n) % 2)]
+    table = {"age": rng.normal(40, 10, n), "income": rng.lognormal(8, 1, n)}
+    found = []
+    for noise in (0.0, 1e-9):
+        some = {key: column * (1 + noise * rng.uniform(-1, 1, n)) for key, column in table.items()}
+        for key, column in some.items():
+            assume((column.argsort() == table[key].argsort()).all())
+        arrays = name in ("HistogramNB", "JointHistogram")
+        model = BINNED[name]().fit(np.column_stack([*some.values()]) if arrays else some, y)
+        named = NamedValues.of(state_of(model))
+        page = carried_by(model, 10**7, named, list(model.program().inputs)).page_data([])
+        found.append(json.dumps([page, densities_of(model, named, None)]))
+    assert NUMBER_TOKEN.split(found[0]) == NUMBER_TOKEN.split(found[1])
+    before, after = (np.array(NUMBER_TOKEN.findall(page), dtype=np.float64) for page in found)
+    np.testing.assert_allclose(after, before, rtol=1e-12, atol=1e-12)
+
+
+@tried_often
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_axes_of_drawn_rows_end_at_numbers_that_5_rows_separate(seed, whole):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 300))
+    x = rng.lognormal(rng.uniform(0, 8), rng.uniform(0.1, 2), n)
+    x = np.round(x) if whole else x
+    X, y = x[:, None], np.array(["no", "yes"])[np.arange(n) % 2]
+    model = verosim.GaussianNB().fit(X, y)
+    observed = ObservedRows.of(model, model.program(), SomeRows(X, y))
+    edges = observed.edges("x0")
+    if edges is None:
+        return
+    values, counts = np.unique(x, return_counts=True)
+    often = values[counts >= LEAST]
+    for end, outside in ((edges[0], x < edges[0]), (edges[-1], x > edges[-1])):
+        shared = len(often) and np.abs(often - end).min() <= 0.5
+        assert shared or outside.sum() >= LEAST
+        assert shared or whole or not np.isin(end, x)
+
+
+@tried_often
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["LDA", "RDA", "Pool"]))
+def test_weights_do_not_make_a_rare_value_frequent(seed, name):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(30, 90))
+    y = np.array(["no", "yes"])[np.arange(n) % 2]
+    hue = rng.choice(["red", "blue", "green"], n).astype(object)
+    rare = rng.permutation(n)[: rng.integers(1, LEAST)]
+    hue[rare] = privacy.SECRET
+    weight = rng.uniform(0.1, 2.0, n)
+    weight[rare] = rng.uniform(1, 100)
+    if rng.random() < 0.5:  # in all, as many as rows
+        weight *= n / weight.sum()
+    encode = str(rng.choice(["onehot", "normal"]))
+    model = {
+        "LDA": verosim.LDA(encode=encode), "RDA": verosim.RDA(encode=encode),
+        "Pool": verosim.Pool([verosim.LDA(encode=encode), verosim.NaiveBayes()]),
+    }[name]  # fmt: skip
+    table = {"hue": hue, "age": rng.normal(40, 10, n)}
+    model.fit(table, y, sample_weight=weight)
+    named = NamedValues.of(state_of(model))
+    page = carried_by(model, 10**7, named, ["hue", "age"]).page_data([])
+    assert privacy.SECRET not in json.dumps([page, densities_of(model, named, None)])
 
 
 def planted():

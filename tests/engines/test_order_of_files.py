@@ -88,6 +88,26 @@ def test_few_rows_of_eight_files_give_the_same_pool(frames, folder, tmp_path, se
         assert pool.weights_ == pytest.approx(found[0].weights_, abs=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_files_of_any_names_are_read_on_dask_as_here(tmp_path, kind):
+    """Names in another natural order, and files that are hidden, such as _SUCCESS."""
+    rng = np.random.default_rng(3)
+    names = ["10", "2", "1", "B", "a", "a b", "á", "_hidden", ".hidden", "_SUCCESS"]
+    for number, name in enumerate(rng.permutation(names)):
+        rows = pd.DataFrame({"id": 10 * number + np.arange(10), "kind": ["u", "v"] * 5})
+        path = tmp_path / f"{name}.{kind}"
+        if name == "_SUCCESS":
+            path.with_suffix("").touch()
+        elif kind == "csv":
+            rows.to_csv(path, index=False)
+        else:
+            rows.to_parquet(path, index=False)
+    here = [i for rows in verosim.read(tmp_path).batches() for i in rows.batch["id"].to_pylist()]
+    assert len(here) == 70
+    there = read_folder(str(tmp_path), kind).compute()["id"].astype(int).tolist()
+    assert there == [int(i) for i in here]
+
+
 def test_the_first_look_at_a_frame_without_an_order_takes_rows_by_hash(frames):
     """After a shuffle, or with some rows of several files: the same rows from any partitions."""
     for engine in ("classic", "connect"):

@@ -20,7 +20,7 @@ from verosim.data.code_readings import CodeReading
 from verosim.data.readings import CellReading
 from verosim.densities.base import Params
 from verosim.densities.estimates import CELLS_TABLE, Estimates
-from verosim.densities.terms import CodeTerm
+from verosim.densities.terms import WidthTerm
 
 
 def code_readings(codes: CellCodes, block: Sequence[CellReading]) -> tuple[CellReading, ...]:
@@ -66,14 +66,10 @@ class CodedRowParams(Params):
         """Where the codes of column j are on the flat axis of codes."""
         return slice(int(self.codes.first[j]), int(self.codes.first[j + 1]))
 
-    def width_terms(self, classes: int) -> tuple[CodeTerm, ...]:
+    def width_terms(self, classes: int) -> tuple[WidthTerm, ...]:
         """− log width of the code of each number, the same for all classes."""
         widths = [self.codes.log_widths[self.rows_of(j)] for j in range(len(self.codes.sizes))]
-        return tuple(
-            CodeTerm.same_in_all_classes(j, -one, classes)
-            for j, one in enumerate(widths)
-            if one.any()
-        )
+        return tuple(WidthTerm.of(j, one, classes) for j, one in enumerate(widths) if one.any())
 
     def sample(self, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """(n, d) one cell of the drawn code for every column."""

@@ -110,7 +110,7 @@ class CellParams(CodeParams):
         return tuple(BinReading(one, tuple(cuts[1:-1].tolist())) for one, cuts in edges)
 
     def terms(self) -> tuple[Term, ...]:
-        from verosim.densities.terms import CodeTerm, CombinationTerm
+        from verosim.densities.terms import CombinationTerm, WidthTerm
 
         bins, size, C = self.codes.bins, self.codes.size, self.table.shape[1]
         counts, widths = bins.counts(), np.split(log_widths(bins), bins.first[1:-1])
@@ -121,7 +121,7 @@ class CellParams(CodeParams):
                 self.table[:size], tuple((counts + 1).tolist()), self.table[size],
             ),
             *(
-                CodeTerm.same_in_all_classes(j, -np.append(width, 0.0), C)
+                WidthTerm.of(j, np.append(width, 0.0), C)
                 for j, width in enumerate(widths)
             ),
         )  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -276,28 +277,32 @@ def read_folder(path: str, kind: str, **settings: str) -> Any:
     from fsspec.core import url_to_fs
 
     files, folder = url_to_fs(path)
-    if kind == "parquet":
-        runs = _runs_by_name(files, folder)
-        return dd.read_parquet(path) if len(runs) < 2 else dd.concat(
-            [dd.read_parquet(run) for run in runs]
-        )  # fmt: skip
-    if "*" not in path and files.isdir(folder):
-        path = f"{path.rstrip('/')}/*.csv"
-    return dd.read_csv(path, dtype=str, keep_default_na=False, **settings)
+    read, end = dd.read_parquet, ""
+    if kind != "parquet":
+        read, end = partial(dd.read_csv, dtype=str, keep_default_na=False, **settings), ".csv"
+    runs = _runs_by_name(files, folder, end)
+    if not runs and end and files.isdir(folder):
+        path = f"{path.rstrip('/')}/*{end}"
+    frames = [read(run) for run in runs] if runs else [read(path)]
+    return frames[0] if len(frames) == 1 else dd.concat(frames)
 
 
-def _runs_by_name(files: Any, folder: str) -> list[list[str]]:
+def _runs_by_name(files: Any, folder: str, end: str) -> list[list[str]]:
     """The files of a folder or a glob in the order of their names, as here and on Spark.
 
-    Dask reads part.2 before part.10, so the files are given in runs that have both orders. The
-    files of folders such as year=2024 stay in the order of Dask.
+    Dask reads part.2 before part.10, so the files are given in runs that have both orders. In a
+    folder, names that start with a dot or an underscore are left out, such as _SUCCESS. The files
+    of folders such as year=2024 stay in the order of Dask.
     """
     from dask.utils import natural_sort_key
 
     found = files.glob(folder) if "*" in folder else files.find(folder)
-    names = [name.removeprefix(folder.rstrip("/")).split("/") for name in found]
-    if any(part.startswith((".", "_")) or "=" in part for parts in names for part in parts):
+    if any("=" in name.removeprefix(folder) for name in found):
         return []
+    if "*" not in folder and files.isdir(folder):
+        parts = {name: name.removeprefix(folder.rstrip("/")).split("/") for name in found}
+        hidden = (name for name in found if any(part[:1] in (".", "_") for part in parts[name]))
+        found = [name for name in set(found).difference(hidden) if name.endswith(end)]
     runs: list[list[str]] = []
     for name in sorted(found, key=lambda name: name.split("/")):
         if not runs or natural_sort_key(name) < natural_sort_key(runs[-1][-1]):

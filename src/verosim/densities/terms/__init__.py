@@ -9,7 +9,7 @@ arrays, and it can evaluate itself in plain numpy. Nothing else has to look insi
 from verosim.densities.terms.average import AverageTerm
 from verosim.densities.terms.base import Scored, Term
 from verosim.densities.terms.blocks import AmountsTerm, LinearTerm
-from verosim.densities.terms.codes import CodeTerm, CombinationTerm, PairTerm
+from verosim.densities.terms.codes import CodeTerm, CombinationTerm, PairTerm, WidthTerm
 from verosim.densities.terms.composed import LogSumExpTerm, SumTerm
 from verosim.densities.terms.contexts import ContextTerm
 from verosim.densities.terms.evidence import EvidenceTerm
@@ -51,5 +51,6 @@ __all__ = [
     "Term",
     "TokenRows",
     "TokensTerm",
+    "WidthTerm",
     "WordsLength",
 ]

@@ -26,11 +26,6 @@ class CodeTerm(Term):
     arity = 1
     table: Annotated[np.ndarray, "K", "C"]
 
-    @classmethod
-    def same_in_all_classes(cls, j: int, scores: np.ndarray, classes: int) -> CodeTerm:
-        """The term of reading j with scores (K,) that do not depend on the class."""
-        return cls((j,), np.repeat(scores[:, None], classes, axis=1))
-
     def check_values(self, given: Sequence[CellReading]) -> None:
         super().check_values(given)
         self.check_shapes({"K": given[self.reads[0]].codes})
@@ -38,6 +33,16 @@ class CodeTerm(Term):
     def evaluate(self, values: Sequence[np.ndarray]) -> Scored:
         scores = self.table[values[0]]
         return scores, np.abs(finite_part(scores))
+
+
+@dataclass(frozen=True, eq=False)
+class WidthTerm(CodeTerm):
+    """− log width of a code, the same in all classes. A program stores it as a `CodeTerm`."""
+
+    @classmethod
+    def of(cls, j: int, log_widths: np.ndarray, classes: int) -> WidthTerm:
+        """The term of reading j with widths (K,)."""
+        return cls((j,), np.repeat(-log_widths[:, None], classes, axis=1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ from verosim.densities.terms import (
     Term,
 )
 from verosim.insight.report.inside import terms_inside
-from verosim.insight.report.shown_numbers import shown_bins
+from verosim.insight.report.shown_numbers import different_cuts
 from verosim.kinds.cell_names import SHOWN_MISSING
 from verosim.kinds.design_readings import OneOfReading, OthersReading, ScoreReading, StandardReading
 
@@ -102,7 +102,7 @@ def _note_reading(reading: CellReading, found: dict[str, ColumnRange]) -> None:
         one.highs.append(float(q[-1]))
         one.centres.append(float(np.median(q)))
     elif isinstance(reading, BinReading):
-        cuts = shown_bins(np.array(reading.cuts))[0].tolist()
+        cuts = different_cuts(np.array(reading.cuts)).tolist()
         one.lows += cuts[:1]
         one.highs += cuts[-1:]
         one.centres += cuts[len(cuts) // 2 :][:1]
@@ -157,7 +157,7 @@ def _note_term(
         one.highs.append(float(poisson.ppf(0.999, rate)) + 1)
         one.centres.append(float(np.rint(weights @ term.rate)))
     elif isinstance(term, BinsTerm) and plain[0]:
-        one, edges = found[plain[0]], shown_bins(term.edges[1:-1])[0]
+        one, edges = found[plain[0]], different_cuts(term.edges[1:-1])
         if len(edges):
             one.lows.append(float(edges[0] - (edges[1] - edges[0] if len(edges) > 1 else 1.0)))
             one.highs.append(float(edges[-1] + (edges[-1] - edges[-2] if len(edges) > 1 else 1.0)))

@@ -18,7 +18,7 @@ from verosim.densities import estimates as of
 from verosim.errors import VerosimError
 from verosim.insight.report.observed import ObservedRows
 from verosim.insight.report.rare_values import NamedValues
-from verosim.insight.report.shown_numbers import LEAST_ROWS, shown_bins
+from verosim.insight.report.shown_numbers import LEAST_ROWS
 from verosim.insight.report.some_rows import innermost
 from verosim.kinds.cell_names import SHOWN_MISSING
 from verosim.kinds.date import CLOCK
@@ -71,11 +71,11 @@ def _charts(table: LearnedTable, named: NamedValues) -> list[dict[str, Any]]:
         elif table.kind == of.RATE_TABLE:
             chart |= {"kind": "counts", "rate": few_digits(values[:, 0])}
         elif table.kind == of.HEIGHTS_TABLE:
-            inside, bins = shown_bins(named.numbers.cuts(table.column, table.edges[1:-1]))
-            if not len(inside):
+            shown = named.numbers.shown_bins(table.column, table.edges[1:-1])
+            if not len(shown.inside):
                 continue
-            edges = few_digits(with_ends(inside))
-            chart |= {"kind": "steps", "edges": edges, "y": few_digits(values[:, bins])}
+            y = shown.summed(values * np.diff(table.edges)) / np.diff(shown.edges)
+            chart |= {"kind": "steps", "edges": few_digits(shown.edges), "y": few_digits(y)}
         else:
             is_text = table.kind == of.TOKENS_TABLE
             if table.kind == of.CELLS_TABLE:
@@ -153,24 +153,18 @@ def _shown_cells(
     count = sum(str(head).startswith("[") for head in heads)
     if not table.edges or not count:
         return heads, values
-    inside, bins = shown_bins(named.numbers.cuts(table.column, table.edges[1:count]))
-    if not len(inside):
+    bins = named.numbers.shown_bins(table.column, table.edges[1:count])
+    if not len(bins.inside):
         return [], values[:, :0]
-    shown = [f"{edge:.15g}" for edge in inside.tolist()]
+    shown = [f"{edge:.15g}" for edge in bins.inside.tolist()]
     middle = [f"[{low}, {high})" for low, high in pairwise(shown)]
-    return [f"< {shown[0]}", *middle, f"≥ {shown[-1]}"], values[:, bins]
+    return [f"< {shown[0]}", *middle, f"≥ {shown[-1]}"], bins.summed(values[:, :count])
 
 
 def _may_name(table: LearnedTable, part: str, head: Any, named: NamedValues) -> bool:
     if part in CLOCK or table.kind in (of.FLAGS_TABLE, of.AMOUNTS_TABLE) or table.edges:
         return True  # hours, true and false, bins: they do not name a value of a cell
     return named.value(table.column, head)
-
-
-def with_ends(inside: np.ndarray) -> np.ndarray:
-    """Inner edges of a histogram with outer ones. Its own outer edges are values of rows."""
-    gap = float(np.median(np.diff(inside))) if len(inside) > 1 else 1.0
-    return np.concatenate([[inside[0] - gap], inside, [inside[-1] + gap]])
 
 
 def _observed(observed: ObservedRows, name: str, named: NamedValues) -> dict[str, Any] | None:

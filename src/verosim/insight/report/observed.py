@@ -13,8 +13,7 @@ import numpy as np
 from verosim.bayes.program import Program
 from verosim.cached import cached_property
 from verosim.data.readings import is_gap
-from verosim.insight.report.controls import rounded_range
-from verosim.insight.report.shown_numbers import LEAST_ROWS
+from verosim.insight.report.shown_numbers import LEAST_ROWS, roundest
 from verosim.insight.report.some_rows import SomeRows, state_of
 from verosim.models.program import typed_rows
 
@@ -71,23 +70,22 @@ class ObservedRows:
     def edges(self, name: str) -> np.ndarray | None:
         """(B + 1,) round edges of bins for a column of numbers; None if it has too few rows.
 
-        At least 5 rows are below the first edge, and above the last one. Few whole numbers have a
-        bin each, from the one that 5 rows reach.
+        At least 5 rows are below the first edge, and above the last one. Whole numbers that are
+        close have a bin each, from the first to the last one that 5 rows have.
         """
         x = self.cells[name]
         x = np.sort(x[~self.gaps(name)].astype(np.float64))
-        if self.types[name] != "number" or len(x) < 2 * LEAST_ROWS:
+        if self.types[name] != "number" or len(x) < 4 * LEAST_ROWS:
             return None
-        first, last = x[LEAST_ROWS - 1], x[-LEAST_ROWS]
-        values = np.unique(x)
-        if len(values) <= OBSERVED_BINS and (values == np.round(values)).all():
-            return np.arange(first - 0.5, last + 1.0)
-        low, high = np.percentile(x, [TAILS, 100 - TAILS])
-        low, high = max(float(low), float(first)), min(float(high), float(last))
-        start, end, step = rounded_range(low, high)
-        if high - low > 2 * step:
-            start, end = np.ceil(low / step) * step, np.floor(high / step) * step
-        return np.linspace(start, end, OBSERVED_BINS + 1)
+        values, counts = np.unique(x, return_counts=True)
+        often = values[counts >= LEAST_ROWS]
+        close = len(often) > 0 and often[-1] - often[0] < OBSERVED_BINS
+        if close and len(values) <= OBSERVED_BINS and (values == np.round(values)).all():
+            return np.arange(often[0] - 0.5, often[-1] + 1.0)
+        out = max(LEAST_ROWS - 1, int(TAILS / 100 * len(x)))  # rows before the limit
+        start = _limit(x[out], x[out + LEAST_ROWS])
+        end = _limit(x[-1 - out - LEAST_ROWS], x[-1 - out])
+        return np.linspace(start, end, OBSERVED_BINS + 1) if start < end else None
 
     def shares(self, name: str, edges: np.ndarray, at: np.ndarray | None = None) -> np.ndarray:
         """(B,) the density of the bins; 0 for a bin of fewer than 5 rows."""
@@ -98,6 +96,11 @@ class ObservedRows:
         counts = np.where(counts >= LEAST_ROWS, counts, 0)
         out: np.ndarray = counts / max(len(x), 1) / np.diff(edges)
         return out
+
+
+def _limit(low: float, high: float) -> float:
+    """The roundest number between two cells that are 5 rows apart."""
+    return roundest(low, high, (low + high) / 2) if low < high else low
 
 
 def cells_of_rows(model: Any, program: Program, X: Any) -> dict[str, np.ndarray]:

@@ -26,7 +26,7 @@ from verosim.data.readings import CellReading
 from verosim.densities.terms import ListedTokens, LookupTerm, Term, TokensTerm
 from verosim.estimators.text_nb import TextNB
 from verosim.insight.report.inside import terms_inside, with_changed_inside
-from verosim.insight.report.shown_numbers import LEAST_ROWS, RowsOfNumbers
+from verosim.insight.report.shown_numbers import LEAST_ROWS, RowsOfNumbers, counts_rows
 from verosim.kinds.cell_names import SHOWN_MISSING
 from verosim.kinds.design_readings import OneOfReading, OthersReading
 from verosim.models.state import State
@@ -102,7 +102,7 @@ def rows_by_value(state: State) -> dict[str, dict[Any, float]]:
         for name, found in (leaf.rows_with_cells() or {}).items():
             _note(out, name, zip(places.get(name, ()), found.tolist(), strict=False))
         sums = leaf.column_sums() if schema is not None and schema.design else None
-        if sums is not None and schema is not None:
+        if sums is not None and schema is not None and counts_rows(leaf):
             known = dict(zip(leaf.axes.columns, sums.tolist(), strict=True))
             for one in schema.design:
                 if one.kind == CATEGORY_COLUMN:

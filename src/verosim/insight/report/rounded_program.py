@@ -19,7 +19,6 @@ from verosim.data.code_readings import BinReading
 from verosim.data.readings import CellReading, FlagReading
 from verosim.densities.terms import (
     BinsTerm,
-    CodeTerm,
     GaussianTerm,
     LinearTerm,
     LogSumExpTerm,
@@ -27,18 +26,18 @@ from verosim.densities.terms import (
     PolynomialTerm,
     QuadraticTerm,
     Term,
+    WidthTerm,
 )
 from verosim.insight.report.inside import with_changed_inside
 from verosim.insight.report.shown_numbers import (
     LEAST_ROWS,
     RowsOfNumbers,
+    ShownBins,
     pooled_moments,
     shown_moments,
 )
 from verosim.kernels.constants import LOG_2PI
 from verosim.kinds.design_readings import ScoreReading, StandardReading
-
-WIDTH_DECIMALS = 2  # of log widths and heights: with more, the ends of a column follow from them
 
 
 @dataclass
@@ -60,7 +59,7 @@ class Rounded:
     def _reading(self, one: CellReading) -> CellReading:
         column = next(iter(one.inputs), "")
         if isinstance(one, BinReading) and not isinstance(one.of, FlagReading):
-            cuts = tuple(self.numbers.cuts(column, one.cuts).tolist())
+            cuts = tuple(self.numbers.shown_bins(column, one.cuts).cuts.tolist())
             self.changed |= cuts != one.cuts
             return replace(one, cuts=cuts)
         if isinstance(one, ScoreReading):
@@ -97,17 +96,17 @@ class Rounded:
         if isinstance(term, PolynomialTerm):
             pivot = round_pivot(term.pivot + term.centre, np.abs(term.centre))
             return replace(term, pivot=pivot, centre=(term.pivot - pivot) + term.centre)
-        if isinstance(term, BinsTerm) and len(term.edges) > 2:
-            cuts = self.numbers.cuts(next(iter(mine[0].inputs)), term.edges[1:-1].tolist())
-            # The scores do not use the outer edges, but the heights of the outer bins do.
-            self.changed = True
-            table = term.table.copy()
-            table[[0, -1]] = table[[0, -1]].round(WIDTH_DECIMALS)
-            return replace(term, edges=np.concatenate([cuts[:1], cuts, cuts[-1:]]), table=table)
         if isinstance(term, BinsTerm):
-            return replace(term, edges=np.zeros(len(term.edges)))
-        if isinstance(term, CodeTerm) and _is_width(term, mine[0]):
-            return replace(term, table=term.table.round(WIDTH_DECIMALS))
+            self.changed = True
+            cuts = term.edges[1:-1].tolist()
+            return _in_shown_bins(term, self.numbers.shown_bins(next(iter(mine[0].inputs)), cuts))
+        if isinstance(term, WidthTerm) and isinstance(mine[0], BinReading):
+            self.changed = True
+            shown = self.numbers.shown_bins(next(iter(mine[0].inputs)), mine[0].cuts)
+            rest = np.zeros(len(term.table) - shown.bins)  # of a missing cell
+            return WidthTerm.of(
+                term.reads[0], np.append(np.log(shown.widths), rest), term.table.shape[1]
+            )
         return term
 
     def _of_rows(self, term: GaussianTerm | PoissonTerm | QuadraticTerm, rows: np.ndarray) -> Term:
@@ -136,9 +135,20 @@ class Rounded:
         return _quadratic(term, rows, few)
 
 
-def _is_width(term: CodeTerm, reading: CellReading) -> bool:
-    """Whether a term has the log widths of bins, which are the same in all classes."""
-    return isinstance(reading, BinReading) and bool((term.table == term.table[:, :1]).all())
+def _in_shown_bins(term: BinsTerm, shown: ShownBins) -> BinsTerm:
+    """The histogram with the bins of a page: the shares of the rows over widths that are shown.
+
+    Exact widths would give all edges, and the largest and the smallest number. A term without
+    shares, such as that of a twin, has the coefficients of the heaviest bins.
+    """
+    width = np.diff(term.edges)[:, None] if len(term.edges) > 1 else np.ones((1, 1))
+    shares = np.exp(term.table) * np.where(width > 0, width, 1.0)
+    if np.allclose(shares.sum(axis=0), 1.0):
+        with np.errstate(divide="ignore"):
+            table = np.log(shown.summed(shares.T).T) - np.log(np.diff(shown.edges))[:, None]
+    else:
+        table = term.table[shown.heaviest]
+    return replace(term, edges=shown.edges, table=table)
 
 
 def _quadratic(term: QuadraticTerm, rows: np.ndarray, few: np.ndarray) -> QuadraticTerm:

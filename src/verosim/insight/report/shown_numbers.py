@@ -118,28 +118,66 @@ class RowsBelow:
         return bool(self(high) - self(low) >= PLENTY)
 
 
-def shown_cuts(cuts: Sequence[float], below: RowsBelow) -> np.ndarray:
-    """(E,) cuts between bins, in place of others. A bin that is not shown becomes empty.
+@dataclass(frozen=True, eq=False)
+class ShownBins:
+    """The bins of a column as a page has them: whole groups of neighbouring bins of the model.
 
-    Its rows have the bin with the most rows between two cuts that are shown.
+    A page that keeps the numbers of the bins gives all rows of a group to its bin with the most
+    rows. The other bins of the group are empty.
     """
-    shown = below.shown(cuts)
-    reached = np.concatenate([[0.0], below(np.asarray(cuts)), [below.total]])
-    kept = [-1, *np.flatnonzero(~np.isnan(shown)).tolist(), len(shown)]
-    ends = np.concatenate([shown, [NEVER, -NEVER]])  # those of the places len(shown) and −1
-    out = shown.copy()
-    for first, last in pairwise(kept):
-        bins = np.diff(reached[first + 1 : last + 2])
-        heaviest = first + 1 + int(bins.argmax())
-        out[first + 1 : heaviest] = ends[first]
-        out[heaviest:last] = ends[last]
-    return out
+
+    inside: np.ndarray  # (G − 1,) the cuts that are shown, which increase
+    first: np.ndarray  # (G,) the first bin of each group
+    heaviest: np.ndarray  # (G,) the bin with the most rows
+    part: np.ndarray  # (G,) its part of the rows of its group
+    bins: int  # B, those of the model
+
+    @classmethod
+    def of(cls, cuts: Sequence[float], below: RowsBelow) -> ShownBins:
+        """The bins between those cuts (B − 1,) that may be shown."""
+        shown = below.shown(cuts)
+        kept = np.flatnonzero(~np.isnan(shown))
+        first, bins = np.concatenate([[0], kept + 1]), len(cuts) + 1
+        rows = np.diff(np.concatenate([[0.0], below(np.asarray(cuts)), [below.total]]))
+        groups = list(pairwise([*first.tolist(), bins]))
+        heaviest = np.array([a + int(rows[a:b].argmax()) for a, b in groups])
+        total = np.add.reduceat(rows, first)
+        part = np.divide(rows[heaviest], total, out=np.ones(len(first)), where=total > 0)
+        return cls(shown[kept], first, heaviest, part, bins)
+
+    @property
+    def cuts(self) -> np.ndarray:
+        """(B − 1,) the cuts in place of those of the model. Bins that are not shown are empty."""
+        ends = np.concatenate([[-NEVER], self.inside, [NEVER]])
+        group = np.searchsorted(self.heaviest, np.arange(1, self.bins), side="left")
+        return np.asarray(ends[group])
+
+    @property
+    def edges(self) -> np.ndarray:
+        """(G + 1,) the cuts with outer ones. The outer edges of a model are values of rows."""
+        if not len(self.inside):
+            return np.array([-0.5, 0.5])
+        gap = float(np.median(np.diff(self.inside))) if len(self.inside) > 1 else 1.0
+        return np.concatenate([[self.inside[0] - gap], self.inside, [self.inside[-1] + gap]])
+
+    @property
+    def widths(self) -> np.ndarray:
+        """(B,) the widths of the bins, as far as the edges show them; 1 for those that are empty.
+
+        The heaviest bin of a group has the part of the width that it has of the rows.
+        """
+        out = np.ones(self.bins)
+        out[self.heaviest] = np.diff(self.edges) * self.part
+        return out
+
+    def summed(self, values: np.ndarray) -> np.ndarray:
+        """(…, G) the sums of values (…, B) of the bins of each group."""
+        return np.asarray(np.add.reduceat(values, self.first, axis=-1))
 
 
-def shown_bins(cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different cuts (E,) that are shown, and the numbers (E + 1,) of the bins left."""
-    inside = np.unique(cuts[np.abs(cuts) < NEVER])
-    return inside, np.searchsorted(cuts, np.concatenate([[-np.inf], inside]), side="right")
+def different_cuts(cuts: np.ndarray) -> np.ndarray:
+    """The cuts of a page, without those that leave a bin empty."""
+    return np.unique(cuts[np.abs(cuts) < NEVER])
 
 
 def shown_quantiles(quantiles: Sequence[float], rows: float) -> np.ndarray:
@@ -226,8 +264,10 @@ class RowsOfNumbers:
             sums = leaf.column_sums() if state.schema is not None and state.schema.design else None
             known = {} if sums is None else dict(zip(leaf.axes.columns, sums.tolist(), strict=True))
             for one in state.schema.design if state.schema is not None and known else ():
-                gone = known.get(f"{one.column} is missing", 0.0) / float(leaf.weight.sum())
-                present[one.column] = float(classes.sum()) * (1 - gone)
+                gone = known.get(f"{one.column} is missing", 0.0)
+                if gone and not counts_rows(leaf):
+                    gone = float(classes.sum())  # any number of rows may be missing
+                present[one.column] = float(classes.sum()) - gone
         return cls(classes, columns, bins, present)
 
     def with_values(self, column: str, classes: int) -> np.ndarray:
@@ -235,10 +275,11 @@ class RowsOfNumbers:
         found = self.columns.get(column, self.classes)
         return found if len(found) == classes else np.full(classes, np.inf)
 
-    def cuts(self, column: str, cuts: Sequence[float]) -> np.ndarray:
-        """(E,) the cuts between bins of a column as the page shows them."""
+    def shown_bins(self, column: str, cuts: Sequence[float]) -> ShownBins:
+        """The bins of a column between cuts (B − 1,) as the page shows them."""
         if not len(cuts):
-            return np.zeros(0)
+            one = np.zeros(1, dtype=np.int64)
+            return ShownBins(np.zeros(0), one, one, np.ones(1), 1)
         known = self.bins.get(column, ())
         below = next((one for one in known if np.isin(cuts, one.points).all()), None)
         if below is None:  # such as those of a twin: an even share of the rows
@@ -246,12 +287,17 @@ class RowsOfNumbers:
             bins = len(edges) - 1
             total = max(float(self.classes.sum()), 2.0 * LEAST_ROWS * bins)
             below = RowsBelow.of_bins(edges, np.full(bins, total / bins))
-        return shown_cuts(cuts, below)
+        return ShownBins.of(cuts, below)
 
     def quantiles(self, column: str, quantiles: Sequence[float]) -> tuple[float, ...]:
         """The quantiles of a column as the page shows them."""
         rows = self.present.get(column, float(self.classes.sum()))
         return tuple(shown_quantiles(quantiles, rows).tolist())
+
+
+def counts_rows(leaf: Any) -> bool:
+    """Whether all rows of a part of a statistic have the weight 1, so that its sums count them."""
+    return bool((np.asarray(leaf.weight) == np.asarray(leaf.rows)).all())
 
 
 def _rows_with_numbers(leaf: Any, classes: int) -> dict[str, np.ndarray]:
