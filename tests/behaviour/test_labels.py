@@ -7,23 +7,30 @@ labels and labels that differ in their last zero byte or in their last digit are
 from __future__ import annotations
 
 import datetime as dt
+import json
 import warnings
 from decimal import Decimal
 from fractions import Fraction
 from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import verosim
+from tests.behaviour.command_line import run
 from tests.examples import tried_often
 from verosim import GaussianNB, NaiveBayes, VerosimError
+from verosim.insight.report.some_rows import labelled_rows
 
 UTC = dt.UTC
 ROWS = 12  # at least 3 of each class
@@ -178,6 +185,27 @@ def linear(model, y):
         assert again.predict(X).tolist() == made.predict(X).tolist()
 
 
+def linear_updates(model, y):
+    names = model.classes_.tolist()
+    for made in (
+        verosim.OneVsOne(verosim.LDA()), verosim.OneVsRest(GaussianNB()),
+        verosim.LogisticRegression(solver="sgd"), verosim.Perceptron(),
+    ):  # fmt: skip
+        made.partial_fit(X[:6], y[:6], names).partial_fit(X[6:], y[6:])
+        assert distinct(made.classes_.tolist()) == distinct(y)
+        assert has_labels(made.predict(X), y)
+        before = made.predict(X).tolist()
+        if len(names) > 2:  # labels of two classes cannot be unknown if there are only two
+            fewer = [label for label in y if label != names[0]]
+            known = clone(made).fit(X[: len(fewer)], fewer)
+            with pytest.raises(VerosimError, match="is not one of the model's classes"):
+                known.partial_fit(X, y)
+        again = verosim.loads(verosim.dumps(made))
+        again.partial_fit(X, y)
+        assert made.predict(X).tolist() == before
+        assert again.classes_.tolist() == names
+
+
 def tables(model, y):
     made = NaiveBayes().fit(COLUMNS, y)
     assert distinct(made.classes_.tolist()) == distinct(y)
@@ -216,8 +244,8 @@ def programs(model, y):
 
 
 METHODS = (
-    round_trip, by_label, updates, validation, wrappers, linear, tables, without_label, explained,
-    programs,
+    round_trip, by_label, updates, validation, wrappers, linear, linear_updates, tables,
+    without_label, explained, programs,
 )  # fmt: skip
 
 
@@ -293,8 +321,9 @@ COLUMN_TYPES = {
     "text": pa.string(),
     "dictionary": pa.dictionary(pa.int32(), pa.string()),
 }
+REPEATED = st.datetimes(dt.datetime(2024, 10, 27), dt.datetime(2024, 10, 27, 2))  # in UTC
 CELLS = {
-    "timestamp": moments, "time zone": moments, "date": st.dates(), "date64": st.dates(),
+    "timestamp": moments, "time zone": moments | REPEATED, "date": st.dates(), "date64": st.dates(),
     "decimal": st.integers(-(2**90), 2**90).map(Decimal),
     "large decimal": st.integers(-(2**120), 2**120).map(Decimal),
     "binary": st.binary(min_size=1, max_size=3), "unsigned": st.integers(0, 2**64 - 1),
@@ -320,12 +349,43 @@ def test_a_table_and_a_column_of_it_have_the_same_labels(data):
     again = verosim.loads(verosim.dumps(parts))
     for one in (model, again):
         assert one.score(table, "y") == right == one.score(table.select(["u", "v"]), y)
+    assert set(labelled_rows(model, table, None).codes(model.classes_)) == set(range(len(names)))
     column = table["y"].to_pylist()
+    if not all(map(in_one_moment, column)):
+        with pytest.raises(VerosimError, match="is not one moment in UTC, because of its time zon"):
+            NaiveBayes().fit(table.select(["u", "v"]), y)
+        return
     of_array = NaiveBayes().fit(table.select(["u", "v"]), y)  # the column, next to the table
     assert set(of_array.classes_.tolist()) == set(column)
     predicted = of_array.predict(table).tolist()
     share_right = sum(a == b for a, b in zip(predicted, column, strict=True)) / ROWS
     assert of_array.score(table, y) == of_array.score(table, "y") == share_right
+
+
+IN_FILES = {**COLUMN_TYPES, "boolean": pa.bool_(), "float": pa.float64(), "time": pa.time64("us")}
+CELLS_OF_FILES = {**CELLS, "boolean": st.booleans(), "float": st.integers(-9, 9).map(float)}
+CELLS_OF_FILES["time"] = st.times()
+PROGRAMS = ("naivebayes", "logistic", "onevsone", "onevsrest", "perceptron")
+
+
+@pytest.mark.slow
+@tried_often
+@given(st.data(), st.sampled_from([*IN_FILES]), st.sampled_from(PROGRAMS))
+def test_the_command_line_has_the_labels_of_every_type_of_column(data, kind, model):
+    names = data.draw(st.lists(CELLS_OF_FILES[kind], min_size=2, max_size=4, unique=True))
+    y = pa.array([names[i % len(names)] for i in range(ROWS)], IN_FILES[kind])
+    with TemporaryDirectory() as folder:
+        rows, saved, found = (Path(folder) / name for name in ("rows.parquet", "m", "found.csv"))
+        pq.write_table(pa.table({**COLUMNS, "y": y}), rows)
+        run("fit", rows, "--target", "y", "--model", model, "--folds", 3, "-o", saved)
+        fitted = verosim.load(saved)
+        assert len(fitted.classes_) == len(names)
+        kept = [word for name in ("u", "v", "y") for word in ("--keep", name)]
+        run("predict", saved, rows, *kept, "-o", found)
+        right = json.loads(run("validate", saved, rows, "--target", "y", "--json").stdout)
+        if kind != "binary":  # a CSV file has no bytes
+            again = json.loads(run("validate", saved, found, "--target", "y", "--json").stdout)
+            assert again["scores"] == right["scores"]
 
 
 @tried_often
