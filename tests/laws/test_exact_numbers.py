@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 
 import verosim
 from tests.examples import tried_often
+from verosim.cli.pieces import input_of
 from verosim.data import as_matrix
+from verosim.data.adapters import open_table
 from verosim.data.exact_numbers import rounded
 
 RANDOM = st.integers(0, 2**32 - 1).map(Random)
@@ -222,6 +224,23 @@ def test_a_later_cell_of_a_number_column_is_exact_or_refused_by_name(form, cell)
         MODEL.predict(table)
 
 
+@pytest.mark.parametrize("form", TABLES)
+@tried_often
+@given(WHOLE)
+def test_models_of_numbers_at_the_command_line_do_not_round_either(form, cell):
+    table = table_of(form, [cell])
+    if table is None:
+        return
+    if held(cell):
+        assert input_of(LINEAR, next(open_table(table).batches())).tolist() == [[float(cell)]]
+        return
+    with pytest.raises(
+        verosim.VerosimError, match=r"Column 'x', row 0.*that a double holds exactly"
+    ):
+        input_of(LINEAR, next(open_table(table).batches()))
+
+
+LINEAR = verosim.LogisticRegression().fit(pd.DataFrame({"x": [1.5, 2.0, 4.0]}), ["a", "b", "a"])
 MODEL = verosim.GaussianNB().fit({"x": [1.5, 2.0, 4.0, 9.0, 3.5, 7.0], "y": list("ababab")}, "y")
 
 
