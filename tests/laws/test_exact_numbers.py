@@ -207,6 +207,22 @@ def test_a_column_that_a_double_would_round_is_a_category_and_the_schema_says_so
         assert set(codes.values[0]) == set(map(str, cells))
 
 
+WAYS = ["{:,}", "{} kg", "{}%", "€ {:,}"]
+
+
+@tried_often
+@given(
+    st.sampled_from(WAYS),
+    st.lists(st.integers(TWO53, 2**62 - 1), min_size=6, max_size=20, unique=True),
+    st.integers(1, 3),
+)
+def test_the_schema_says_so_too_if_the_numbers_are_written_in_a_format(way, numbers, times):
+    cells = [way.format(2 * number + 1) for number in numbers] * times  # odd numbers are not held
+    column = verosim.look({"x": cells, "y": labels(len(cells))}, "y")["x"]
+    assert column.role in ("category", "ignored")
+    assert "A double does not hold" in column.note
+
+
 @pytest.mark.parametrize("form", TABLES)
 @tried_often
 @given(WHOLE)

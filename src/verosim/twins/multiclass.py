@@ -66,6 +66,7 @@ class _Multiclass:
     estimator: BaseEstimator
     n_jobs: int | None
     estimators_: Any
+    label_binarizer_: Any
     classes_: np.ndarray  # (C,)
     feature_names_in_: np.ndarray  # (d,), if X had names
     _sequence: type = list  # of `estimators_` after `fit`
