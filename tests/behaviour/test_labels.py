@@ -20,10 +20,15 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import verosim
 from tests.examples import tried_often
 from verosim import GaussianNB, NaiveBayes, VerosimError
+from verosim.cli.named_models import named_model
+from verosim.cli.pieces import cross_validated, numbers_and_labels, predicted_pieces, scored_pieces
+from verosim.data.adapters import open_table
+from verosim.insight.report.some_rows import labelled_rows
 
 UTC = dt.UTC
 ROWS = 12  # at least 3 of each class
@@ -178,6 +183,27 @@ def linear(model, y):
         assert again.predict(X).tolist() == made.predict(X).tolist()
 
 
+def linear_updates(model, y):
+    names = model.classes_.tolist()
+    for made in (
+        verosim.OneVsOne(verosim.LDA()), verosim.OneVsRest(GaussianNB()),
+        verosim.LogisticRegression(solver="sgd"), verosim.Perceptron(),
+    ):  # fmt: skip
+        made.partial_fit(X[:6], y[:6], names).partial_fit(X[6:], y[6:])
+        assert distinct(made.classes_.tolist()) == distinct(y)
+        assert has_labels(made.predict(X), y)
+        before = made.predict(X).tolist()
+        if len(names) > 2:  # labels of two classes cannot be unknown if there are only two
+            fewer = [label for label in y if label != names[0]]
+            known = clone(made).fit(X[: len(fewer)], fewer)
+            with pytest.raises(VerosimError, match="is not one of the model's classes"):
+                known.partial_fit(X, y)
+        again = verosim.loads(verosim.dumps(made))
+        again.partial_fit(X, y)
+        assert made.predict(X).tolist() == before
+        assert again.classes_.tolist() == names
+
+
 def tables(model, y):
     made = NaiveBayes().fit(COLUMNS, y)
     assert distinct(made.classes_.tolist()) == distinct(y)
@@ -216,8 +242,8 @@ def programs(model, y):
 
 
 METHODS = (
-    round_trip, by_label, updates, validation, wrappers, linear, tables, without_label, explained,
-    programs,
+    round_trip, by_label, updates, validation, wrappers, linear, linear_updates, tables,
+    without_label, explained, programs,
 )  # fmt: skip
 
 
@@ -293,8 +319,9 @@ COLUMN_TYPES = {
     "text": pa.string(),
     "dictionary": pa.dictionary(pa.int32(), pa.string()),
 }
+REPEATED = st.datetimes(dt.datetime(2024, 10, 27), dt.datetime(2024, 10, 27, 2))  # in UTC
 CELLS = {
-    "timestamp": moments, "time zone": moments, "date": st.dates(), "date64": st.dates(),
+    "timestamp": moments, "time zone": moments | REPEATED, "date": st.dates(), "date64": st.dates(),
     "decimal": st.integers(-(2**90), 2**90).map(Decimal),
     "large decimal": st.integers(-(2**120), 2**120).map(Decimal),
     "binary": st.binary(min_size=1, max_size=3), "unsigned": st.integers(0, 2**64 - 1),
@@ -320,12 +347,46 @@ def test_a_table_and_a_column_of_it_have_the_same_labels(data):
     again = verosim.loads(verosim.dumps(parts))
     for one in (model, again):
         assert one.score(table, "y") == right == one.score(table.select(["u", "v"]), y)
+    assert set(labelled_rows(model, table, None).codes(model.classes_)) == set(range(len(names)))
     column = table["y"].to_pylist()
+    if not all(map(in_one_moment, column)):
+        with pytest.raises(VerosimError, match="is not one moment in UTC, because of its time zon"):
+            NaiveBayes().fit(table.select(["u", "v"]), y)
+        return
     of_array = NaiveBayes().fit(table.select(["u", "v"]), y)  # the column, next to the table
     assert set(of_array.classes_.tolist()) == set(column)
     predicted = of_array.predict(table).tolist()
     share_right = sum(a == b for a, b in zip(predicted, column, strict=True)) / ROWS
     assert of_array.score(table, y) == of_array.score(table, "y") == share_right
+
+
+IN_FILES = {**COLUMN_TYPES, "boolean": pa.bool_(), "float": pa.float64(), "time": pa.time64("us")}
+CELLS_OF_FILES = {**CELLS, "boolean": st.booleans(), "float": st.integers(-9, 9).map(float)}
+CELLS_OF_FILES["time"] = st.times()
+
+
+@tried_often
+@given(
+    st.data(), st.sampled_from([*IN_FILES]), st.sampled_from(["logistic", "onevsone", "onevsrest"])
+)
+def test_models_of_numbers_at_the_command_line_have_the_labels_of_every_column(data, kind, name):
+    names = data.draw(st.lists(CELLS_OF_FILES[kind], min_size=2, max_size=4, unique=True))
+    y = pa.array([names[i % len(names)] for i in range(ROWS)], IN_FILES[kind])
+    table, model = pa.table({**COLUMNS, "y": y}), named_model(name, {})
+    read, codes = numbers_and_labels(model, open_table(table), "y", None, ())
+    warnings.simplefilter("ignore")
+    assert 0 <= cross_validated(model, read, codes, 3)["accuracy"] <= 1
+    model = verosim.loads(verosim.dumps(model.fit(read, codes)))
+    assert len(model.classes_) == len(names)
+    right = model.score(read, codes)
+    assert scored_pieces(model, open_table(table), "y").scores["accuracy"] == right
+    if kind == "boolean":  # as Arrow writes them to CSV files
+        texts = table.set_column(2, "y", y.cast(pa.string()))
+        assert scored_pieces(model, open_table(texts), "y").scores["accuracy"] == right
+    schema, pieces = predicted_pieces(model, open_table(table), ())
+    found = pa.Table.from_batches(pieces, schema)["prediction"]
+    assert found.null_count == 0
+    assert len(found.unique()) == len(set(model.predict(read).tolist()))
 
 
 @tried_often

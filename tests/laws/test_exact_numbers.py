@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 
 import verosim
 from tests.examples import tried_often
+from verosim.cli.pieces import input_of
 from verosim.data import as_matrix
+from verosim.data.adapters import open_table
 from verosim.data.exact_numbers import rounded
 
 RANDOM = st.integers(0, 2**32 - 1).map(Random)
@@ -205,6 +207,22 @@ def test_a_column_that_a_double_would_round_is_a_category_and_the_schema_says_so
         assert set(codes.values[0]) == set(map(str, cells))
 
 
+WAYS = ["{:,}", "{} kg", "{}%", "€ {:,}"]
+
+
+@tried_often
+@given(
+    st.sampled_from(WAYS),
+    st.lists(st.integers(TWO53, 2**62 - 1), min_size=6, max_size=20, unique=True),
+    st.integers(1, 3),
+)
+def test_the_schema_says_so_too_if_the_numbers_are_written_in_a_format(way, numbers, times):
+    cells = [way.format(2 * number + 1) for number in numbers] * times  # odd numbers are not held
+    column = verosim.look({"x": cells, "y": labels(len(cells))}, "y")["x"]
+    assert column.role in ("category", "ignored")
+    assert "A double does not hold" in column.note
+
+
 @pytest.mark.parametrize("form", TABLES)
 @tried_often
 @given(WHOLE)
@@ -222,6 +240,23 @@ def test_a_later_cell_of_a_number_column_is_exact_or_refused_by_name(form, cell)
         MODEL.predict(table)
 
 
+@pytest.mark.parametrize("form", TABLES)
+@tried_often
+@given(WHOLE)
+def test_models_of_numbers_at_the_command_line_do_not_round_either(form, cell):
+    table = table_of(form, [cell])
+    if table is None:
+        return
+    if held(cell):
+        assert input_of(LINEAR, next(open_table(table).batches())).tolist() == [[float(cell)]]
+        return
+    with pytest.raises(
+        verosim.VerosimError, match=r"Column 'x', row 0.*that a double holds exactly"
+    ):
+        input_of(LINEAR, next(open_table(table).batches()))
+
+
+LINEAR = verosim.LogisticRegression().fit(pd.DataFrame({"x": [1.5, 2.0, 4.0]}), ["a", "b", "a"])
 MODEL = verosim.GaussianNB().fit({"x": [1.5, 2.0, 4.0, 9.0, 3.5, 7.0], "y": list("ababab")}, "y")
 
 

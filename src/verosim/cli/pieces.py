@@ -71,27 +71,17 @@ def _named(X: np.ndarray, names: list[str]) -> NamedNumbers:
 
 def _numbers(rows: Rows, names: list[str]) -> np.ndarray:
     """(n, d) the columns as numbers; nan if a cell is missing."""
-    import pyarrow as pa
-    from pyarrow import compute as pc
+    from verosim.data import cells
 
     out = np.empty((len(rows), len(names)))
     for j, name in enumerate(names):
         if name not in rows.batch.schema.names:
             raise VerosimError(f"The table has no column {name!r}.", "Check the names of columns.")
-        column = rows.batch.column(name)
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            column = pc.utf8_trim_whitespace(column)
-            column = pc.if_else(pc.equal(column, ""), None, column)
         try:
-            column = pc.cast(column, pa.float64())
-        except pa.ArrowInvalid as error:
-            raise VerosimError(
-                f"Column {name!r} has a cell that is not a number: {str(error).splitlines()[0]}.",
-                "Correct the cell.",
-            ) from None
-        out[:, j] = column.to_numpy(zero_copy_only=False)
+            out[:, j] = cells.numbers(rows.batch.column(name))
+        except cells.Unreadable as error:
+            place = f"Column {name!r}, {rows.place(error.row)}"
+            raise error.named(place, "Correct the cell, or leave the column out.") from None
     return out
 
 
@@ -186,17 +176,23 @@ def scored_pieces(model: Any, table: Table, target: str | None) -> Any:
 
 def cross_validated(model: Any, X: np.ndarray, y: np.ndarray, folds: int) -> dict[str, float]:
     """The scores of rows that are held out in folds."""
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.base import clone
+    from sklearn.model_selection import StratifiedKFold
 
+    from verosim.data.labels import encode_labels, positions
     from verosim.folds.scores import ACCURACY, LOG_LOSS
 
-    cv = StratifiedKFold(folds, shuffle=True, random_state=0)
-    if not hasattr(model, "predict_proba"):
-        return {ACCURACY: float((cross_val_predict(model, np.asarray(X), y, cv=cv) == y).mean())}
-    classes, at = np.unique(y, return_inverse=True)
-    p = cross_val_predict(model, np.asarray(X), y, cv=cv, method="predict_proba")
-    tiny = np.finfo(float).tiny
-    return {
-        ACCURACY: float((classes[p.argmax(axis=1)] == y).mean()),
-        LOG_LOSS: float(np.log(np.maximum(p[np.arange(len(y)), at], tiny)).mean()),
-    }
+    X = np.asarray(X)
+    codes, classes = encode_labels(y)  # scikit-learn knows fewer types of labels
+    right, p = np.zeros(len(y), dtype=bool), np.zeros((len(y), len(classes)))
+    probable = hasattr(model, "predict_proba")
+    for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(X, codes):
+        fitted = clone(model).fit(X[train], y[train])
+        right[test] = positions(fitted.predict(X[test]), classes) == codes[test]
+        if probable:
+            p[np.ix_(test, positions(fitted.classes_, classes))] = fitted.predict_proba(X[test])
+    scores = {ACCURACY: float(right.mean())}
+    if probable:
+        own = np.maximum(p[np.arange(len(y)), codes], np.finfo(float).tiny)
+        scores[LOG_LOSS] = float(np.log(own).mean())
+    return scores

@@ -172,7 +172,7 @@ def find_format(
         if found is not None:
             return found
     numbers = find_number_format(texts, count)
-    if numbers is None or not numbers.fits.any() or (numbers.rounds and most is None):
+    if numbers is None or not numbers.fits.any() or (numbers.rounded and most is None):
         return None
     return _within(numbers.format, numbers.fits, seen, _number_note(numbers, seen, name), most)
 
@@ -228,6 +228,14 @@ def _date_note(found: FoundDates, name: str) -> str:
     if found.short:
         notes.append("Years with two digits are read as 1969 to 2068.")
     return " ".join(notes)
+
+
+def rounded_number(seen: Collection[str]) -> str:
+    """The digits of a whole number that a double rounds, if the texts are numbers in a format."""
+    if not have_digits(seen):
+        return ""
+    found = find_number_format(folded(pa.array(seen, pa.large_string())), np.ones(len(seen)))
+    return "" if found is None else found.rounded
 
 
 def mixed_units(seen: Sequence[str]) -> list[str]:

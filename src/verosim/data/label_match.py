@@ -92,9 +92,13 @@ def _in_type_of(labels: np.ndarray, classes: np.ndarray) -> list[Any]:
 
 
 def _with_texts(y: np.ndarray) -> np.ndarray:
-    """Labels of a type that no label has, such as times of a day, as texts: tables read them so."""
+    """Labels of one type, such as times of a day, as texts: tables read them so.
+
+    Among them are times in an hour that the clocks repeat, which are labels of tables only.
+    """
     values = y.tolist()
-    if set(map(type, values)) <= {*LABEL_KINDS, type(None)}:
+    types = set(map(type, values)) - {type(None)}
+    if types <= {*LABEL_KINDS} and (len(types) > 1 or str in types):
         return y
     return _objects([v if is_missing(v) else cells.text_of(v) for v in values])
 

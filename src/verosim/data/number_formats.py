@@ -148,9 +148,9 @@ class NumberFormat:
         out[lost] = np.nan
         return out
 
-    def rounds(self, texts: pa.Array) -> bool:
-        """Whether a double rounds a whole number in folded texts that all fit."""
-        return first_lost(self._digits(texts)[0].to_pylist()) is not None
+    def rounded(self, texts: pa.Array) -> str:
+        """The digits of a whole number that a double rounds, in folded texts that all fit."""
+        return first_lost(self._digits(texts)[0].to_pylist()) or ""
 
     def _digits(self, texts: pa.Array) -> tuple[pa.Array, np.ndarray]:
         """(n,) the plain numbers in folded texts, and whether they are negative."""
@@ -187,7 +187,7 @@ class FoundNumbers:
     example: int = -1  # a text that the other format reads as another number
     values: tuple[float, float] = (0.0, 0.0)  # of the example, by this format and the other one
     unitless: int = -1  # a text without the unit that the others have
-    rounds: bool = False  # whether a double would round a whole number
+    rounded: str = ""  # the digits of a whole number that a double would round
     against: int = -1  # a text that only this format fits; −1 if the other one fits all of them
     cells: tuple[int, int] = (0, 0)  # how many cells the other format fits, of those that this one
 
@@ -212,10 +212,10 @@ def find_number_format(texts: pa.Array, count: np.ndarray) -> FoundNumbers | Non
     seen = texts.filter(pa.array(fits))
     if _padded(seen) or _is_phone(chosen, seen):
         return None
-    values, unitless, rounds = chosen.values(seen), -1, False
+    values, unitless, rounded = chosen.values(seen), -1, ""
     if np.isnan(values).any():
         lost = np.isnan(values)
-        rounds = chosen.rounds(seen.filter(pa.array(lost)))
+        rounded = chosen.rounded(seen.filter(pa.array(lost)))
         fits = fits.copy()
         fits[np.flatnonzero(fits)[lost]] = False
         seen, values = seen.filter(pa.array(~lost)), values[~lost]
@@ -223,7 +223,7 @@ def find_number_format(texts: pa.Array, count: np.ndarray) -> FoundNumbers | Non
         having = pc.match_substring_regex(texts, chosen.unit_pattern)
         bare = fits & ~having.to_numpy(zero_copy_only=False)
         unitless = int(np.argmax(bare)) if bare.any() else -1
-    found = FoundNumbers(chosen, fits, unitless=unitless, rounds=rounds)
+    found = FoundNumbers(chosen, fits, unitless=unitless, rounded=rounded)
     return _with_other(found, texts, values, count, list(zip(formats, masks, strict=True)))
 
 

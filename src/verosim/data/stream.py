@@ -234,7 +234,7 @@ def as_label(text: str, kind: str) -> Any:
             raise ValueError(text)
         return label
     if kind == "boolean":
-        return {"True": True, "False": False, "1": True, "0": False}[text]
+        return bool({**cells.TRUTHS, "1": 1.0, "0": 0.0}[text.lower()])
     return text
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 from verosim.data import cells
-from verosim.data.cell_formats import Format, mixed_units
+from verosim.data.cell_formats import Format, mixed_units, rounded_number
 from verosim.data.date_formats import DateFormat
 from verosim.data.exact_numbers import first_lost, is_infinite, is_too_small
 from verosim.data.number_formats import NEARLY_ALL
@@ -39,8 +39,10 @@ def cells_not_read(column: Column, odd: tuple[str, ...], texts: dict[str, int]) 
 def whole_numbers_not_held(seen: Collection[str]) -> str:
     """The note about a column that is not read as numbers because a double would round them."""
     lost = first_lost(seen)
-    if lost is None:
-        return ""
+    return "" if lost is None else _not_held(lost)
+
+
+def _not_held(lost: str) -> str:
     return (
         f"A double does not hold the whole number {lost} exactly, so the column is not read as "
         f"numbers. If this means missing, use na=[{lost!r}]."
@@ -63,6 +65,8 @@ def almost_numbers(name: str, seen: dict[str, int]) -> str:
             "The values are numbers that are stored as text. "
             f"To read them as numbers, use columns={{{name!r}: {GAUSSIAN.name!r}}}."
         )
+    if lost := rounded_number(list(seen)):
+        return _not_held(lost)
     if units := mixed_units(list(seen)):
         return (
             f"The values are numbers with different units: {listed(units, 3)}. "
@@ -74,7 +78,8 @@ def almost_numbers(name: str, seen: dict[str, int]) -> str:
 def numbers_in_identifier(name: str, seen: dict[str, int]) -> str:
     """The note about an ignored column that may be numbers. It does not show any value."""
     odd = sum(not cells.NUMBER_PATTERN.fullmatch(text) for text in seen)
-    if 2 * odd < len(seen) and first_lost(seen) is not None:
+    plain = 2 * odd < len(seen) and first_lost(seen) is not None
+    if plain or rounded_number(list(seen)):
         return (
             "A double does not hold some of the whole numbers exactly, so the column is not read "
             "as numbers."

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy, deepcopy
+from inspect import signature
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,14 +21,16 @@ import numpy as np
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
-from sklearn.utils.validation import has_fit_parameter, validate_data
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import validate_data
 
 from verosim.arguments import checked, whole
 from verosim.bayes.program import Program
 from verosim.data import as_weights, encode_labels
 from verosim.data.clusters import check_is_here
 from verosim.data.label_match import accuracy_of, matched_labels
-from verosim.data.labels import labels_of
+from verosim.data.labels import check_known, labels_of, positions
+from verosim.data.names import feature_names
 from verosim.data.nodes import no_program
 from verosim.errors import VerosimError
 from verosim.estimators.base import NotFitted
@@ -51,13 +55,21 @@ def binary_function(estimator: Any, X: Any) -> np.ndarray:
     return estimator.predict_proba(X)[:, 1] - 0.5
 
 
+def _has_updates(model: Any) -> bool:
+    """Whether more rows can be added to the binary classifiers."""
+    return hasattr(model.estimator, "partial_fit")
+
+
 class _Multiclass:
     """Adds sample weights to scikit-learn's wrappers, which do not pass them on."""
 
     estimator: BaseEstimator
     n_jobs: int | None
     estimators_: Any
+    label_binarizer_: Any
     classes_: np.ndarray  # (C,)
+    feature_names_in_: np.ndarray  # (d,), if X had names
+    _sequence: type = list  # of `estimators_` after `fit`
 
     @updates
     def fit(self, X: Source, y: Labels, **fit_params: Any) -> Self:
@@ -83,27 +95,88 @@ class _Multiclass:
         whole("verbose", getattr(self, "verbose", 0), least=0)
         if self.n_jobs == 0:
             raise VerosimError("n_jobs must not be 0.", "Use n_jobs=None for one process.")
+        with self._prepared("fit", X, y, fit_params) as (X, y, fit_params):
+            codes, classes = encode_labels(y)
+            if len(classes) == 1:
+                which = " with a sample_weight above 0" if "sample_weight" in fit_params else ""
+                raise only_one_class(type(self).__name__, len(y), classes[0], which)
+            super().fit(X, codes, **fit_params)  # type: ignore[misc]
+        self._name(classes)
+        return self._name_columns(X)
+
+    @available_if(_has_updates)
+    @updates
+    def partial_fit(
+        self, X: Source, y: Labels, classes: Labels | None = None, **partial_fit_params: Any
+    ) -> Self:
+        """Add rows to the binary classifiers, if these have `partial_fit`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            The rows to add.
+        y : array-like of shape (n,)
+            The labels.
+        classes : array-like or None, default=None
+            All labels that will occur. It is needed in the first call if the first rows do not have
+            all classes.
+        **partial_fit_params : dict
+            `sample_weight` of shape (n,) gives the weights of the rows, as in `fit`.
+
+        Returns
+        -------
+        OneVsRest or OneVsOne
+            The fitted model itself.
+        """
+        check_is_here(X, type(self).__name__)
+        with self._prepared("partial_fit", X, y, partial_fit_params) as (X, y, partial_fit_params):
+            first = not hasattr(self, "estimators_")
+            known = encode_labels(y if classes is None else classes)[1] if first else self.classes_
+            if not first and classes is not None:
+                check_known(encode_labels(classes)[1], known)
+            check_known(encode_labels(y)[1], known)
+            if first and len(known) == 1:
+                raise only_one_class(type(self).__name__, len(y), known[0], "")
+            codes, numbers = positions(y, known), np.arange(len(known))
+            if not first:
+                self.estimators_ = deepcopy(self.estimators_)  # they change in place
+                self._name(numbers)
+            super().partial_fit(X, codes, numbers if first else None, **partial_fit_params)  # type: ignore[misc]
+        self.estimators_ = self._sequence(self.estimators_)
+        self._name(known)
+        return self._name_columns(X) if first else self
+
+    @contextmanager
+    def _prepared(
+        self, method: str, X: Any, y: Any, params: dict[str, Any]
+    ) -> Iterator[tuple[Any, np.ndarray, dict[str, Any]]]:
+        """The rows that have a weight, and their labels. scikit-learn gets the numbers of the
+        classes, because it accepts few types of labels."""
         y = labels_of(one_column(y), count_rows_of_numbers(self, X))
-        if fit_params.get("sample_weight") is None:
-            fit_params.pop("sample_weight", None)
-            return self._fit(X, y, fit_params)
-        weights = as_weights(fit_params["sample_weight"], len(y))
+        if params.get("sample_weight") is None:
+            params.pop("sample_weight", None)
+            yield X, y, params
+            return
+        weights = as_weights(params["sample_weight"], len(y))
         if not weights.all():
             kept = np.flatnonzero(weights)
             X, y, weights = rows_of(X, kept), y[kept], weights[kept]
-        with self._weighing():
-            which = " with a sample_weight above 0"
-            return self._fit(X, y, fit_params | {"sample_weight": weights}, which)
+        with self._weighing(method):
+            yield X, y, params | {"sample_weight": weights}
 
-    def _fit(self, X: Any, y: np.ndarray, fit_params: dict[str, Any], which: str = "") -> Self:
-        """Fit to the numbers of the classes: scikit-learn accepts few types of labels."""
-        codes, classes = encode_labels(y)
-        if len(classes) == 1:
-            raise only_one_class(type(self).__name__, len(y), classes[0], which)
-        super().fit(X, codes, **fit_params)  # type: ignore[misc]
+    def _name(self, classes: np.ndarray) -> None:
+        """Set the labels of the classes here and in the object that makes the binary targets."""
         self.classes_ = classes
         if hasattr(self, "label_binarizer_"):
+            self.label_binarizer_ = copy(self.label_binarizer_)
             self.label_binarizer_.classes_ = classes
+
+    def _name_columns(self, X: Any) -> Self:
+        """Set the names of the columns of the first rows; scikit-learn knows fewer tables."""
+        vars(self).pop("feature_names_in_", None)
+        names = feature_names(X)
+        if names is not None:
+            self.feature_names_in_ = names
         return self
 
     @reads
@@ -128,20 +201,21 @@ class _Multiclass:
         return accuracy_of(predicted, matched_labels(y, self.classes_), sample_weight)
 
     @contextmanager
-    def _weighing(self) -> Iterator[None]:
+    def _weighing(self, method: str) -> Iterator[None]:
         """Let the classifier request weights, unless the user has enabled metadata routing."""
         if get_config().get("enable_metadata_routing"):
             yield
             return
         given = self.estimator
-        if not has_fit_parameter(given, "sample_weight"):
+        if "sample_weight" not in signature(getattr(given, method)).parameters:
             raise VerosimError(
                 f"{type(given).__name__} does not accept sample_weight.",
                 "Fit without weights, or enable scikit-learn's metadata routing and let the "
                 "inner classifier request them.",
             )
         with config_context(enable_metadata_routing=True):
-            self.estimator = clone(given).set_fit_request(sample_weight=True)
+            self.estimator = clone(given)
+            getattr(self.estimator, f"set_{method}_request")(sample_weight=True)
             try:
                 yield
             finally:
@@ -336,6 +410,8 @@ class OneVsOne(_Multiclass, OneVsOneClassifier):
     >>> int(model.ambiguous(X).sum()), int((model.predict(X) != y).sum())
     (0, 3)
     """
+
+    _sequence = tuple
 
     def __init__(self, estimator: BaseEstimator, *, n_jobs: int | None = None) -> None:
         super().__init__(estimator, n_jobs=n_jobs)
