@@ -163,7 +163,8 @@ def test_leave_one_out_equals_refits(table, weighted, rng):
 def test_heavy_rows_can_be_left_out_or_are_refused(seed, base):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(8, 2)), np.arange(8) % 2
-    w = 10.0 ** (base + rng.uniform(0, rng.choice([3, 18]), 8))
+    w = 10.0 ** (base + rng.uniform(0, 3, 8))
+    w[0] *= rng.choice([1.0, 1e8, 1e16])
     with nullcontext() if w.max() < 1e12 * w.min() else suppress(VerosimError):
         found = cross_validate(LiftedLDA(n_features=10), X, y, sample_weight=w, cv="loo")
         np.testing.assert_allclose(found.proba.sum(axis=1), 1.0)
