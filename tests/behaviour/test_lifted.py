@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext, suppress
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.base import clone
 
 import verosim
@@ -153,6 +157,17 @@ def test_leave_one_out_equals_refits(table, weighted, rng):
             found.log_proba[i], refit.predict_log_proba(some[i : i + 1])[0], atol=1e-8
         )
     assert found.log_proba[0, found.classes.tolist().index("one")] == -np.inf
+
+
+@given(seed=st.integers(0, 2**32 - 1), base=st.sampled_from([-90, 0, 30, 80]))
+def test_heavy_rows_can_be_left_out_or_are_refused(seed, base):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(8, 2)), np.arange(8) % 2
+    w = 10.0 ** (base + rng.uniform(0, 3, 8))
+    w[0] *= rng.choice([1.0, 1e8, 1e16])
+    with nullcontext() if w.max() < 1e12 * w.min() else suppress(VerosimError):
+        found = cross_validate(LiftedLDA(n_features=10), X, y, sample_weight=w, cv="loo")
+        np.testing.assert_allclose(found.proba.sum(axis=1), 1.0)
 
 
 def test_weights_count_as_repeated_rows(table, rng):

@@ -99,6 +99,21 @@ def test_units_and_row_order_do_not_matter_to_mixtures(covariance, target, seed)
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("covariance", ["shared", "own"])
+@pytest.mark.parametrize("target", ["diagonal", "sphere"])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_rounding_does_not_remove_all_components_of_a_class(covariance, target, seed):
+    X, y = table(seed, 1, 8)
+    unit = np.random.default_rng([seed, 4]).choice([1.0, 0.1, 3.0])
+    model = verosim.MDA(
+        components=2, covariance=covariance, regularisation=0.01, target=target, restarts=1
+    )
+    found = fitted(lambda: clone(model), X * unit, y)
+    assert (found.n_components_ >= 1).all()
+    np.testing.assert_allclose(found.predict_proba(X * unit).sum(axis=1), 1.0)
+
+
 # Forgetting and folds ---------------------------------------------------------------------------
 
 ESTIMATED = [

@@ -33,7 +33,6 @@ from verosim.densities.central import Scatter
 from verosim.densities.features import Expansion
 from verosim.densities.leave_one_out import Scorer, lifted
 from verosim.densities.terms import FeaturesTerm, Term
-from verosim.errors import VerosimError
 from verosim.stats import LiftedMoments
 
 
@@ -115,15 +114,7 @@ class LiftedGaussian(Density):
         try:
             coef = cho_solve(cho_factor(sigma.T, lower=True, overwrite_a=True), shift.T).T
         except LinAlgError:
-            # A covariance of rows plus a ridge is positive definite. After rows are subtracted, it
-            # can be the rounding error of heavy rows, or of rows so far away that their angles
-            # have no correct digits.
-            raise VerosimError(
-                "The covariance of the features is not positive definite, because the rows that "
-                "were forgotten were too heavy, or too far from the others, and only rounding "
-                "errors are left.",
-                "Fit the model again on the remaining rows.",
-            ) from None
+            raise lifted.only_rounding_left("forgotten") from None
         bias = -0.5 * (shift * coef).sum(axis=1)
         form = LinearForm(scatter.pivot[0], centre, np.ascontiguousarray(coef), bias)
         return LiftedScores(form, statistic.lift)

@@ -102,6 +102,11 @@ class TermProducts(ArrayStatistic):
         super().settle_rows(before)
         sums, then = (x.arrays["sum"].sum(axis=0) for x in (self, before))  # (F, K)
         self.arrays["cells"][...] = settled(self.arrays["cells"], sums, then)
+        # What is left of heavy texts is rounding. Products stay symmetric, and squares at least 0.
+        product = self.arrays["product"]  # (F, K, K)
+        product[...] = (product + product.swapaxes(1, 2)) / 2
+        squares = np.arange(product.shape[1])
+        product[:, squares, squares] = np.maximum(product[:, squares, squares], 0.0)
 
     @property
     def has_values(self) -> bool:

@@ -12,10 +12,11 @@ Technometrics 10, 1–11.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from verosim.densities.central import Scatter
 from verosim.densities.leave_one_out.removal import Removal, Scorer
+from verosim.errors import VerosimError
 from verosim.stats import LiftedMoments
 
 
@@ -33,7 +34,10 @@ def scorer(ridge: float, statistic: LiftedMoments) -> Scorer:
             at = np.flatnonzero(removal.weights == w)
             A = scatter.pooled.copy()
             A.flat[:: len(A) + 1] += ridge * (total - w)
-            L = cholesky(A, lower=True, overwrite_a=True)
+            try:
+                L = cholesky(A, lower=True, overwrite_a=True)
+            except LinAlgError:
+                raise only_rounding_left("left out") from None
             U = solve_triangular(L, (block[at] - scatter.pivot[0] - centre).T, lower=True).T
             V = solve_triangular(L, means.T, lower=True).T
             out[at] = (total - w) * _half_squares(U, V, classes[at], removal, at)
@@ -42,6 +46,19 @@ def scorer(ridge: float, statistic: LiftedMoments) -> Scorer:
         return out
 
     return score
+
+
+def only_rounding_left(how: str) -> VerosimError:
+    """The error for a covariance of the features without some rows.
+
+    A covariance of rows plus a ridge is positive definite. Without some rows, it can be the
+    rounding error of heavy rows, or of rows so far away that their angles have no correct digits.
+    """
+    return VerosimError(
+        "The covariance of the features is not positive definite, because the rows that were "
+        f"{how} were too heavy, or too far from the others, and only rounding errors are left.",
+        "Fit the model again on the remaining rows.",
+    )
 
 
 def _half_squares(

@@ -17,6 +17,7 @@ from scipy.linalg import solve_triangular
 
 from verosim.densities.centred_terms import CentredTerms, variance
 from verosim.densities.leave_one_out.removal import Removal, Scorer
+from verosim.linalg import EPS
 from verosim.stats.term_products import term_weights
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def scorer(penalty: float, statistic: TermProducts) -> Scorer:
         leverage = np.full(len(classes), 1 / n)
         if K:
             leverage += (solve_triangular(factor[0], Z.T, lower=True) ** 2).sum(axis=0)
-        left = np.maximum(1 - w * leverage, np.finfo(float).tiny)[:, None]
+        left = np.maximum(1 - w * leverage, EPS)[:, None]  # EPS is its rounding error
         target = np.zeros((len(classes), len(weight)))
         target[rows, classes] = 1.0
         error = target - (weight / n + Z @ coef.T)

@@ -24,8 +24,10 @@ import numpy as np
 
 from verosim import kernels
 from verosim.cached import cached_property
+from verosim.densities.central import LEAST_FREEDOM
 from verosim.estimators.mixture.rows import WhiteRows
 from verosim.kernels.constants import LOG_2PI
+from verosim.linalg import EPS
 
 # The rounding error of the objective, relative to its size.
 MIXTURE_ROUNDING = 1e-12
@@ -182,7 +184,8 @@ def maximise(
 ) -> Components:
     """The M step. A component with less than one row of its class is removed."""
     share = sums.weight / rows.class_weight[owner]
-    alive = share * rows.counts[owner] >= 1
+    # Rounding must not remove components of one row: a class could lose all of them.
+    alive = share * rows.counts[owner] >= 1 - LEAST_FREEDOM
     owner, share, n = owner[alive], share[alive], sums.weight[alive]
     share = share / np.bincount(owner, share, len(rows.counts))[owner]
     mean = sums.first[alive] / n[:, None]
@@ -208,9 +211,11 @@ def floored(covariance: np.ndarray, floor: float) -> np.ndarray:
         return covariance
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(covariance)
-    low = values[:, 0] < floor  # eigenvalues are in increasing order
+    # Eigenvalues are in increasing order. Those below the rounding error of the largest are noise.
+    least = np.maximum(floor, 64 * p * EPS * values[:, -1])
+    low = values[:, 0] < least
     V = vectors[low]
-    raised = np.maximum(values[low], floor)
+    raised = np.maximum(values[low], least[low, None])
     covariance[low] = (V * raised[:, None, :]) @ np.swapaxes(V, 1, 2)
     return covariance
 
