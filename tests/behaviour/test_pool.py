@@ -73,6 +73,18 @@ def with_mixing_of(model, other):
 # The mixing --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "expert", [verosim.CategoricalNB(), verosim.HistogramNB(), verosim.JointHistogram()]
+)
+def test_an_expert_works_or_is_left_out_with_a_reason(rng, expert):
+    X = rng.integers(0, 4, (80, 3))
+    y = np.where(X[:, 0] + rng.random(80) > 2, "b", "a")
+    pool = verosim.Pool([verosim.GaussianNB(), expert]).fit(X, y)
+    row = next(row for row in pool.table_ if type(row.model) is type(expert))
+    assert row.weight >= 0 or "bins are fixed by the first rows" in row.why
+    np.testing.assert_allclose(pool.predict_proba(X).sum(axis=1), 1)
+
+
 def test_weights_minimise_the_documented_objective(rng):
     """Against a direct minimisation with numerical gradients."""
     E, n, C = 3, 60, 3

@@ -10,7 +10,6 @@ from verosim.axes import Axes, CappedCategories, Categories
 from verosim.cached import cached_property
 from verosim.data.readers import CategoryReader, Reader, ValueReader
 from verosim.data.schema import Schema
-from verosim.data.stream import TableSource
 from verosim.densities import Categorical
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.scikit_names import (
@@ -45,8 +44,9 @@ class CategoricalSpec(Spec):
 
     def plan(self, axes: Axes, source: Any) -> Counts:
         codes: Any = Categories.empty(axes.size("column"))
-        if isinstance(source, TableSource) and not isinstance(source.reader, ValueReader):
-            schema = source.reader.schema
+        reader = getattr(source, "reader", None)
+        if reader is not None and not isinstance(reader, ValueReader):
+            schema = reader.schema
             frequent = tuple(column.frequent for column in schema.used)
             declared = tuple(column.values for column in schema.used)
             caps = (schema.max_categories,) * len(frequent)

@@ -151,6 +151,14 @@ class Reading:
 
     reader: Reader
 
+    @property
+    def X(self) -> Any:
+        """The rows, which a pool does not show before it counts."""
+        raise VerosimError(
+            "Its bins are fixed by the first rows, but an expert must count without them.",
+            "Use NaiveBayes('histogram'), whose bins are part of the schema.",
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class PoolRows:
