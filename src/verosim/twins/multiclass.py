@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,19 +20,21 @@ import numpy as np
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
-from verosim.arguments import checked, whole
+from verosim.arguments import check_kind, checked, whole
 from verosim.bayes.program import Program
 from verosim.data import as_weights, encode_labels
 from verosim.data.clusters import check_is_here
 from verosim.data.label_match import accuracy_of, matched_labels
-from verosim.data.labels import labels_of
+from verosim.data.labels import check_known, label_array, labels_of, positions
 from verosim.data.nodes import no_program
 from verosim.errors import VerosimError
 from verosim.estimators.base import NotFitted
 from verosim.estimators.checks import check_features, count_rows_of_numbers, only_one_class
 from verosim.estimators.one_state import reads, updates
+from verosim.estimators.score_mixin import set_known
 from verosim.folds.inputs import one_column
 from verosim.twins.comparison.resampling import rows_of
 
@@ -49,6 +52,15 @@ def binary_function(estimator: Any, X: Any) -> np.ndarray:
     if hasattr(estimator, "decision_function"):
         return np.ravel(estimator.decision_function(X))
     return estimator.predict_proba(X)[:, 1] - 0.5
+
+
+def plain_array(X: Any) -> Any:
+    """Rows in a form that scikit-learn reads: it refuses the matrices of numpy."""
+    return np.asarray(X) if isinstance(X, np.matrix) else X
+
+
+def _has_partial_fit(model: Any) -> bool:
+    return hasattr(model.estimator, "partial_fit")
 
 
 class _Multiclass:
@@ -100,10 +112,24 @@ class _Multiclass:
         codes, classes = encode_labels(y)
         if len(classes) == 1:
             raise only_one_class(type(self).__name__, len(y), classes[0], which)
-        super().fit(X, codes, **fit_params)  # type: ignore[misc]
-        self.classes_ = classes
-        if hasattr(self, "label_binarizer_"):
-            self.label_binarizer_.classes_ = classes
+        super().fit(plain_array(X), codes, **fit_params)  # type: ignore[misc]
+        self._set_classes(classes)
+        return self
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters. They take effect at the next fit.
+
+        Parameters
+        ----------
+        **parameters : Any
+            The new values, by name. `estimator__C` is the parameter `C` of the binary classifier.
+
+        Returns
+        -------
+        OneVsRest or OneVsOne
+            The model itself.
+        """
+        set_known(super().set_params, parameters)  # type: ignore[misc]
         return self
 
     @reads
@@ -126,6 +152,58 @@ class _Multiclass:
         """
         predicted = self.predict(X)  # type: ignore[attr-defined]
         return accuracy_of(predicted, matched_labels(y, self.classes_), sample_weight)
+
+    @available_if(_has_partial_fit)
+    @updates
+    def partial_fit(self, X: Source, y: Labels, classes: Labels | None = None) -> Self:
+        """Update the binary classifiers with more rows, if they have `partial_fit`.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            More rows.
+        y : array-like of shape (n,)
+            Their labels.
+        classes : array-like of shape (C,) or None, default=None
+            All labels. The first call needs them.
+
+        Returns
+        -------
+        OneVsRest or OneVsOne
+            The updated model itself.
+        """
+        check_is_here(X, type(self).__name__)
+        y = labels_of(one_column(y), count_rows_of_numbers(self, X))
+        known = getattr(self, "classes_", None)
+        if classes is not None:
+            declared = encode_labels(label_array(classes))[1]
+            if known is not None and declared.tolist() != known.tolist():
+                raise VerosimError(
+                    f"classes must be those of the model, {known.tolist()[:10]}.",
+                    "Leave classes out, or make a new model.",
+                )
+            known = declared
+        if known is None:
+            raise VerosimError(
+                "The first call of partial_fit needs all classes.",
+                "Use partial_fit(X, y, classes=['a', 'b']).",
+            )
+        codes, found = encode_labels(y)
+        check_known(found, known)
+        numbers = np.arange(len(known))
+        if hasattr(self, "estimators_"):
+            self.estimators_ = deepcopy(self.estimators_)  # if a row is refused, none changes
+            self._set_classes(numbers)
+        places = positions(found, known)[codes]
+        super().partial_fit(plain_array(X), places, numbers)  # type: ignore[misc]
+        self.pairwise_indices_ = None
+        self._set_classes(known)
+        return self
+
+    def _set_classes(self, classes: np.ndarray) -> None:
+        self.classes_ = classes
+        if hasattr(self, "label_binarizer_"):
+            self.label_binarizer_.classes_ = classes
 
     @contextmanager
     def _weighing(self) -> Iterator[None]:
@@ -165,9 +243,23 @@ class _Multiclass:
             "Use the program of each classifier in estimators_, or LogisticRegression.",
         )
 
+    def __sklearn_tags__(self) -> Any:
+        check_kind("estimator", self.estimator, "BaseEstimator")  # its tags are read
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.target_tags.multi_output = False  # each row has exactly one class
+        return tags
+
     def _check_fitted(self) -> None:
         if not hasattr(self, "estimators_"):
             raise NotFitted.of(self)
+
+
+def _decides(model: OneVsRest) -> bool:
+    return hasattr(super(OneVsRest, model), "decision_function")
+
+
+def _has_probabilities(model: OneVsRest) -> bool:
+    return hasattr(super(OneVsRest, model), "predict_proba")
 
 
 class OneVsRest(_Multiclass, OneVsRestClassifier):
@@ -275,10 +367,63 @@ class OneVsRest(_Multiclass, OneVsRestClassifier):
         """
         return self.claims(X).sum(axis=1) != 1
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False  # each row has exactly one class
-        return tags
+    @reads
+    def predict(self, X: Source) -> np.ndarray:
+        """Class with the largest function.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The predicted labels.
+        """
+        return super().predict(self._rows(X))
+
+    @available_if(_decides)
+    @reads
+    def decision_function(self, X: Source) -> np.ndarray:
+        """Compute the function of each class, if the binary classifiers have a `decision_function`.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C), or (n,) for two classes
+            The values. For two classes, the values of the second class.
+        """
+        return super().decision_function(self._rows(X))
+
+    @available_if(_has_probabilities)
+    @reads
+    def predict_proba(self, X: Source) -> np.ndarray:
+        """Compute probabilities, if the binary classifiers have `predict_proba`.
+
+        The probability of the second class of each binary classifier, divided by their sum.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            The probabilities. They sum to one for each row.
+        """
+        return super().predict_proba(self._rows(X))
+
+    def _rows(self, X: Any) -> Any:
+        """Rows for scikit-learn, which counts them before it reads them."""
+        self._check_fitted()
+        count_rows_of_numbers(self, X)
+        return plain_array(X)
 
 
 class OneVsOne(_Multiclass, OneVsOneClassifier):
@@ -416,7 +561,9 @@ class OneVsOne(_Multiclass, OneVsOneClassifier):
         self._check_fitted()
         count_rows_of_numbers(self, X)
         check_features(self, X)
-        X = validate_data(self, X, accept_sparse=True, ensure_all_finite=False, reset=False)
+        X = validate_data(
+            self, plain_array(X), accept_sparse=True, ensure_all_finite=False, reset=False
+        )
         votes = np.zeros((X.shape[0], len(self.classes_)), dtype=np.int64)
         sums = np.zeros(votes.shape)
         pairs = combinations(range(len(self.classes_)), 2)
