@@ -467,7 +467,7 @@ def finite(name: str, value: Any, least: float = -np.inf, most: float = np.inf) 
 
 def whole(name: str, value: Any, least: float = -np.inf, most: float = np.inf) -> None:
     """Check a setting that must be a whole number within bounds."""
-    if not is_whole_number(value) or not least <= value <= most:
+    if not is_whole_number(value) or not least <= int(value) <= most:
         raise _wrong_number(name, value, "whole", least, most)
 
 
