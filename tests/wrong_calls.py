@@ -1,4 +1,4 @@
-"""Calls of every public function and method with one or two arguments of the wrong kind.
+"""Calls of every public function and method with one or more arguments of the wrong kind.
 
 A target is a public callable with arguments that work. A wrong call is a target in which some
 arguments are replaced. It may return, if the value is one that the signature allows. Otherwise it
@@ -26,11 +26,16 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 
 import verosim
 import verosim.pool.auto as auto
@@ -63,6 +68,8 @@ INTERNAL = frozenset(
     attributed folded of_posterior evaluate_with_size answer about
     """.split()  # noqa: SIM905
 )
+# Models that are fitted on the table too.
+OF_TABLES = ("NaiveBayes", "TAN", "AODE", "KDB", "Pool", "LiftedLDA")
 # Classes whose arguments are arrays that the library has checked.
 INNER = {"Rule", "Decision", "LinearScores", "ClassScores"}
 
@@ -94,6 +101,8 @@ def constructor_arguments(name: str) -> dict[str, Any]:
 
 
 def rows_of(name: str) -> Any:
+    if name == "table":
+        return TABLE
     return TEXTS if name.startswith("Text") else X
 
 
@@ -118,7 +127,7 @@ class Values:
 
 SPECIAL: dict[Any, Callable[[Values], Any]] = {
     "X": lambda v: rows_of(v.estimator),
-    "y": lambda v: y,
+    "y": lambda v: "class" if v.estimator == "table" else y,
     "Z": lambda v: X,
     "source": lambda v: TABLE,
     ("predict_table", "source"): lambda v: rows_of(v.estimator),
@@ -182,8 +191,8 @@ SPECIAL: dict[Any, Callable[[Values], Any]] = {
     "j": lambda v: 1,
     "k": lambda v: 0,
     ("along", "directions"): lambda v: np.eye(4),
-    ("forget", "X"): lambda v: rows_of(v.estimator)[:6],
-    ("forget", "y"): lambda v: y[:6],
+    ("forget", "X"): lambda v: TABLE if v.estimator == "table" else rows_of(v.estimator)[:6],
+    ("forget", "y"): lambda v: "class" if v.estimator == "table" else y[:6],
     ("ellipse", "columns"): lambda v: [0, 1],
     ("plot_boundary", "columns"): lambda v: [0, 1],
     ("plot_sample", "columns"): lambda v: [0, 1],
@@ -381,9 +390,19 @@ def targets() -> dict[str, Target]:
         elif hasattr(value, "fit"):
             add(found, name, _fit_with(name), Values(estimator=name))
             methods(found, name, fitted(name))
+            methods(found, name, unfitted(name), "not fitted ")
+            for short in ("predict", "predict_proba", "transform"):
+                if hasattr(fitted(name), short):
+                    full = f"changed {name}.{short}"
+                    found[full] = Target(full, _changed(name, short), {})
     for name, value in results().items():
         if name not in found:
             methods(found, name, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in OF_TABLES:
+            methods(found, name, unfitted(name).fit(TABLE, "class"), "table ")
+    methods(found, "OneVsRest", verosim.OneVsRest(verosim.GaussianNB()).fit(X, y), "naive ")
     return found
 
 
@@ -398,7 +417,7 @@ def add(found: dict[str, Target], name: str, function: Any, values: Values, owne
     found[name] = Target(name, function, arguments, owner)
 
 
-def methods(found: dict[str, Target], name: str, owner: Any) -> None:
+def methods(found: dict[str, Target], name: str, owner: Any, which: str = "") -> None:
     """The public methods of an object, and the functions of its class."""
     if name in INNER:
         return
@@ -414,7 +433,11 @@ def methods(found: dict[str, Target], name: str, owner: Any) -> None:
             static = isinstance(
                 inspect.getattr_static(type(owner), short), classmethod | staticmethod
             )
-            add(found, f"{name}.{short}", value, Values(owner, name), None if static else owner)
+            values = Values(owner, "table" if which == "table " else name)
+            full = f"{name}.{short}"
+            added: dict[str, Target] = {}
+            add(added, full, value, values, None if static else owner)
+            found[which + full] = added[full]._replace(name=which + full)
 
 
 def _fit_with(name: str) -> Callable[..., Any]:
@@ -426,6 +449,17 @@ def _fit_with(name: str) -> Callable[..., Any]:
 
     fit.__signature__ = inspect.signature(make)  # type: ignore[attr-defined]
     return fit
+
+
+def _changed(name: str, method: str) -> Callable[..., Any]:
+    """A function that sets parameters of a fitted model and calls a method of it."""
+
+    def call(**settings: Any) -> Any:
+        model = copy.deepcopy(fitted(name)).set_params(**settings)
+        return getattr(model, method)(rows_of(name))
+
+    call.__signature__ = inspect.signature(getattr(verosim, name))  # type: ignore[attr-defined]
+    return call
 
 
 # Wrong values ------------------------------------------------------------------------------------
@@ -476,6 +510,60 @@ WRONG: dict[str, Callable[[], Any]] = {
     "a list of None": lambda: [None, None],
     "1j": lambda: 1j,
     "dates": lambda: np.array(["2020-01-01"] * 36, dtype="datetime64[D]"),
+}
+# More of them, for random calls: values of the right kind that cannot work, and unusual types.
+MORE: dict[str, Callable[[], Any]] = {
+    "rows without columns": lambda: np.empty((36, 0)),
+    "no rows": lambda: np.empty((0, 4)),
+    "a number in an array": lambda: np.array(3.0),
+    "a complex array": lambda: X + 1j,
+    "an array of NaN": lambda: np.full((36, 4), np.nan),
+    "an array of inf": lambda: np.full((36, 4), np.inf),
+    "an array of None": lambda: np.full((36, 4), None, dtype=object),
+    "a sparse matrix": lambda: sparse.csr_matrix(X),
+    "a matrix in coordinates": lambda: sparse.coo_matrix(X),
+    "an np.matrix": lambda: np.matrix(X),
+    "a masked array": lambda: np.ma.masked_array(X, X > 3),
+    "a structured array": lambda: np.zeros(36, dtype=[("a", float), ("b", int)]),
+    "booleans": lambda: X > 3,
+    "a Series": lambda: pd.Series(y),
+    "a data frame": lambda: pd.DataFrame(X),
+    "a data frame with equal names": lambda: pd.DataFrame(X, columns=list("aabb")),
+    "an Arrow table": lambda: pa.table(TABLE),
+    "a table of lists": lambda: pa.table({"a": [[1, 2]] * 36}),
+    "a table of columns of two lengths": lambda: {"a": [1], "b": [1, 2]},
+    "fewer labels": lambda: y[:5],
+    "one class": lambda: np.zeros(36, dtype=int),
+    "labels that are lists": lambda: [[1]] * 36,
+    "weights below zero": lambda: -np.ones(36),
+    "half of a character": lambda: "\ud800",
+    "a zero byte": lambda: "a\0b",
+    "a folder": lambda: str(here()),
+    "10**400": lambda: 10**400,
+    "10**5000": lambda: 10**5000,
+    "2**63": lambda: 2**63,
+    "1e308": lambda: 1e308,
+    "np.int8(-128)": lambda: np.int8(-128),
+    "np.uint8(255)": lambda: np.uint8(255),
+    "a duration": lambda: np.timedelta64(1, "D"),
+    "a fraction": lambda: Fraction(1, 2),
+    "pandas.NA": lambda: pd.NA,
+    "a tuple": lambda: (0, 1),
+    "[99]": lambda: [99],
+    "[[]]": lambda: [[]],
+    "{'size': None}": lambda: {"size": None},
+    "{None: 1}": lambda: {None: 1},
+    "{0: nan}": lambda: {0: float("nan")},
+    "a model of texts": lambda: fitted("TextNB"),
+    "a linear model": lambda: fitted("LinearSVM"),
+    "a model of scikit-learn": lambda: LogisticRegression(),
+    "an explanation": lambda: results()["Explanation"],
+    "a pair of folds that does not exist": lambda: [(0, 99)],
+    "'loo'": lambda: "loo",
+    "a function of text": lambda: lambda *a, **k: "x",
+    "a path": lambda: here() / "table.csv",
+    "the name of a column": lambda: "size",
+    "the name of a class": lambda: "k0",
 }
 
 
@@ -532,7 +620,8 @@ class Call(NamedTuple):
         """Whether the signature does not allow one of the values."""
         target = targets()[self.target]
         return any(
-            not allows(target.hint(p), WRONG[v]())
+            v in WRONG  # what cannot work for other reasons than its type may be accepted
+            and not allows(target.hint(p), WRONG[v]())
             and WRONG[v]() is not target.signature.parameters[p].default
             for p, v in self.changes
         )
@@ -543,7 +632,7 @@ class Call(NamedTuple):
         given = dict(target.arguments)
         with open(os.devnull, "rb") as planted, warnings.catch_warnings(record=True) as caught:
             PLANTED[:] = [planted.fileno()]
-            given.update({p: WRONG[v]() for p, v in self.changes})
+            given.update({p: (WRONG | MORE)[v]() for p, v in self.changes})
             warnings.simplefilter("always")
             fault = None
             try:
@@ -559,7 +648,8 @@ class Call(NamedTuple):
             except Exception as error:
                 fault = kind_of(error)
             else:
-                if self.must_fail:
+                # A setting of the fit that is changed later has no influence on predictions.
+                if self.must_fail and not self.target.startswith("changed "):
                     fault = "accepted"
             for number, kept in (*STANDARD.items(), (planted.fileno(), 0)):
                 try:
@@ -629,12 +719,12 @@ def _with_arguments() -> list[str]:
 
 
 def random_call(seed: int) -> Call:
-    """A target with one or two arguments replaced."""
+    """A target with one to four arguments replaced."""
     dice = random.Random(seed)
     name = dice.choice(_with_arguments())
-    known = [call.changes[0] for call in calls_of(name)]
-    first, second = dice.choice(known), dice.choice(known)
-    return Call(name, (first, second) if first[0] != second[0] else (first,))
+    names = list(dict.fromkeys(call.changes[0][0] for call in calls_of(name)))
+    changed = dice.sample(names, min(len(names), dice.choice((1, 1, 2, 2, 3, 4))))
+    return Call(name, tuple((p, dice.choice([*WRONG, *MORE])) for p in changed))
 
 
 def main(step: int, start: int = 0, only: str = "") -> None:

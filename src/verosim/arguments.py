@@ -14,6 +14,7 @@ import ast
 import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial, wraps
 from inspect import signature
@@ -26,6 +27,7 @@ from verosim.errors import VerosimError
 Function = TypeVar("Function", bound=Callable[..., Any])
 Test = Callable[[Any], bool]
 
+LARGEST = float(np.finfo(float).max)
 LONGEST_SHOWN = 60  # characters of a wrong value in a message
 
 
@@ -42,21 +44,24 @@ class Allowed:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a real number: not a boolean, and not NaN."""
-    known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return known and not isinstance(value, np.complexfloating) and bool(value == value)
+    """Whether a value is a real number that a double can hold: not a boolean, and not NaN."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and -LARGEST <= value <= LARGEST
+    known = isinstance(value, float | np.integer | np.floating)
+    odd = isinstance(value, np.timedelta64)  # numpy counts durations among the integers
+    return known and not odd and bool(value == value)
 
 
 def is_whole_number(value: Any) -> bool:
     """Whether a value is a whole number of at most 64 bits. It may be a float such as 3.0."""
     whole = is_number(value) and (isinstance(value, int) or float(value).is_integer())
-    return whole and abs(value) < 1 << 64
+    return whole and abs(int(value)) < 1 << 64  # int, because abs(np.int8(-128)) is -128
 
 
 def _is_container(value: Any) -> bool:
     """Whether a value has parts: not a number, a text, a function or a class."""
     if isinstance(value, np.ndarray):
-        return True
+        return value.ndim > 0
     if isinstance(value, str | bytes | np.generic | type):
         return False
     return True in [hasattr(type(value), name) for name in _PARTS]
@@ -75,7 +80,12 @@ def _is_rows(value: Any) -> bool:
 
 
 def _is_path(value: Any) -> bool:
-    return isinstance(value, str | os.PathLike) and not isinstance(value, type) and value != ""
+    if not isinstance(value, str | os.PathLike) or isinstance(value, type) or value == "":
+        return False
+    try:
+        return b"\0" not in os.fsencode(value)
+    except (UnicodeEncodeError, TypeError):  # half of a character; a path that gives no text
+        return False
 
 
 def _is_model(value: Any) -> bool:
@@ -88,7 +98,7 @@ def _is_callable(value: Any) -> bool:
 
 def _is_array(value: Any) -> bool:
     if isinstance(value, np.ndarray | list | tuple):
-        return True
+        return _has_length(value)
     if isinstance(value, Mapping | str | bytes | np.generic | type) or _is_model(value):
         return False
     return True in [hasattr(type(value), name) for name in ("__array__", "__getitem__", "tocsr")]
@@ -110,11 +120,11 @@ def _is_seed(value: Any) -> bool:
 
 
 def _is_marks(value: Any) -> bool:
-    return value is None or isinstance(value, str) or is_number(value) or _is_container(value)
+    return value is None or isinstance(value, str | Mapping) or is_number(value) or _is_list(value)
 
 
 def _is_scoring(value: Any) -> bool:
-    return value is None or isinstance(value, str) or _is_callable(value) or _is_container(value)
+    return value is None or isinstance(value, str) or _is_callable(value) or _is_list(value)
 
 
 def _is_priors(value: Any) -> bool:
@@ -149,7 +159,9 @@ ALLOWED: dict[str, Allowed] = {
     "Hashable": Allowed("a label", lambda value: isinstance(value, Hashable)),
     "Mapping": Allowed("a dict", lambda value: isinstance(value, Mapping)),
     "Iterable": Allowed("a list", lambda value: isinstance(value, Iterable)),
-    "Sequence": Allowed("a list", lambda value: isinstance(value, Sequence | np.ndarray)),
+    "Sequence": Allowed(
+        "a list", lambda value: isinstance(value, Sequence | np.ndarray) and _has_length(value)
+    ),
     "ArrayLike": _ARRAY,
     "ndarray": _ARRAY,
     "Source": Allowed(_ROWS, _is_rows),
@@ -259,8 +271,12 @@ def _is_ellipsis(node: ast.expr) -> bool:
 
 
 def _is_list(value: Any) -> bool:
-    odd = isinstance(value, str | bytes | type)
-    return isinstance(value, Iterable) and not odd and not _is_model(value)
+    odd = isinstance(value, str | bytes | type) or hasattr(value, "tocsr")
+    return isinstance(value, Iterable) and not odd and not _is_model(value) and _has_length(value)
+
+
+def _has_length(value: Any) -> bool:
+    return bool(getattr(value, "ndim", 1) != 0)  # an array without dimensions is a number
 
 
 def _each(values: Any, kinds: tuple[Allowed, ...]) -> bool:
@@ -301,7 +317,10 @@ def _matches(value: Any, kinds: tuple[Allowed, ...]) -> bool:
 def number_array(name: str, value: Any, *dimensions: int) -> np.ndarray:
     """An argument as an array of numbers with one of these numbers of dimensions."""
     try:
-        found = np.asarray(value, dtype=np.float64)
+        found = np.asarray(value)
+        if found.dtype.kind == "c":
+            raise TypeError
+        found = found.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         given = value_in_message(value)
         raise VerosimError(f"{name} must be an array of numbers; got {given}.") from None
@@ -385,8 +404,13 @@ def value_in_message(value: Any) -> str:
     """A wrong value in a message, or its type if it is long."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
+    if isinstance(value, str | bytes) and len(value) > LONGEST_SHOWN:
+        return f"{value[:LONGEST_SHOWN]!r}…"
     plain = value is None or isinstance(value, str | bytes | int | float | complex | np.generic)
-    text = repr(value) if plain or isinstance(value, list | tuple | dict | set) else ""
+    text = ""
+    if plain or isinstance(value, list | tuple | dict | set):
+        with suppress(ValueError):  # Python writes no integer of more than 4,300 digits
+            text = repr(value)
     return text if 0 < len(text) <= LONGEST_SHOWN else f"an object of type {type(value).__name__}"
 
 
@@ -431,9 +455,8 @@ def check_settings(model: Any) -> None:
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
     """Check a setting that must be one of a few strings."""
     if value not in allowed:
-        raise VerosimError(
-            f"{name} must be one of {', '.join(repr(a) for a in allowed)}; got {value!r}."
-        )
+        known, given = ", ".join(repr(a) for a in allowed), value_in_message(value)
+        raise VerosimError(f"{name} must be one of {known}; got {given}.")
 
 
 def finite(name: str, value: Any, least: float = -np.inf, most: float = np.inf) -> None:
@@ -444,7 +467,7 @@ def finite(name: str, value: Any, least: float = -np.inf, most: float = np.inf) 
 
 def whole(name: str, value: Any, least: float = -np.inf, most: float = np.inf) -> None:
     """Check a setting that must be a whole number within bounds."""
-    if not is_whole_number(value) or not least <= value <= most:
+    if not is_whole_number(value) or not least <= int(value) <= most:
         raise _wrong_number(name, value, "whole", least, most)
 
 
@@ -455,11 +478,12 @@ def _wrong_number(name: str, value: Any, kind: str, least: float, most: float) -
         bounds = " above 0"
     if most < np.inf:
         bounds = f" from {least:g} to {most:g}"
-    return VerosimError(f"{name} must be a {kind} number{bounds}; got {value!r}.")
+    return VerosimError(f"{name} must be a {kind} number{bounds}; got {value_in_message(value)}.")
 
 
 def share(name: str, value: Any, zero: bool = False) -> None:
     """Check a setting that must be below 1 and above 0. `zero` also allows 0."""
     if not is_number(value) or not 0 <= value < 1 or (value == 0 and not zero):
         least = "at least" if zero else "above"
-        raise VerosimError(f"{name} must be a number {least} 0 and below 1; got {value!r}.")
+        given = value_in_message(value)
+        raise VerosimError(f"{name} must be a number {least} 0 and below 1; got {given}.")

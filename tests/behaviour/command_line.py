@@ -47,6 +47,7 @@ def wait_for_input(process: subprocess.Popen) -> None:
 class Ended:
     stdout: str
     stderr: str
+    code: int = 0
 
 
 class Screen(io.TextIOWrapper):
@@ -72,4 +73,4 @@ def run(
     texts = [stream.buffer.getvalue().decode(encoding) for stream in (out, err)]
     assert code is None or found == code, texts[1]
     assert "Traceback" not in texts[1] or CONSOLE.debug
-    return Ended(*texts)
+    return Ended(*texts, found)

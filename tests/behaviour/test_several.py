@@ -270,3 +270,23 @@ class TestInput:
         by_place = scheme(LeastSquares()).fit(X.to_numpy(), y, sample_weight=np.arange(150))
         np.testing.assert_array_equal(by_name.ambiguous(X), by_place.ambiguous(X.to_numpy()))
         assert by_name.feature_names_in_.tolist() == X.columns.tolist()
+
+
+@BOTH
+@pytest.mark.parametrize("labels", [["a", "b", "c"], [3, 5, 9]])
+def test_partial_fit_in_parts_is_partial_fit_of_all_rows(scheme, labels):
+    X, y = load_iris(return_X_y=True)
+    y = np.array(labels)[y]
+    parts, order = scheme(GaussianNB()), np.random.default_rng(0).permutation(len(y))
+    for part in np.array_split(order, 3):
+        parts.partial_fit(X[part], y[part], classes=labels)
+    np.testing.assert_array_equal(parts.classes_, labels)
+    whole = scheme(GaussianNB()).partial_fit(X, y, classes=labels)
+    np.testing.assert_array_equal(parts.predict(X), whole.predict(X))
+    before = parts.predict(X)
+    with pytest.raises(VerosimError, match="not one of the model's classes"):
+        parts.partial_fit(X[:2], np.array(["other", "a"]) if labels[0] == "a" else [1, 3])
+    np.testing.assert_array_equal(parts.predict(X), before)
+    with pytest.raises(VerosimError, match="needs all classes"):
+        scheme(GaussianNB()).partial_fit(X, y)
+    assert not hasattr(scheme(LinearSVC()), "partial_fit")

@@ -14,7 +14,7 @@ EVERY = 5  # of the calls of each target; the number of wrong values is no multi
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", targets())
+@pytest.mark.parametrize("name", [name for name in targets() if " " not in name])
 def test_one_wrong_argument(name):
     for call in list(calls_of(name))[::EVERY]:
         assert call.run() is None, str(call)
@@ -22,7 +22,7 @@ def test_one_wrong_argument(name):
 
 @tried_often
 @given(seed=st.integers(0, 1 << 32))
-def test_two_wrong_arguments(seed):
+def test_several_wrong_arguments(seed):
     call = random_call(seed)
     assert call.run() is None, str(call)
 

@@ -11,6 +11,7 @@ of the American Statistical Association 58, 13–30.
 from __future__ import annotations
 
 import math
+import sys
 
 from verosim.arguments import checked
 from verosim.errors import VerosimError
@@ -63,7 +64,7 @@ def rows_for_priors(epsilon: float, delta: float, n_classes: int) -> int:
     """
     _error(epsilon)
     _between(delta=delta)
-    _whole(n_classes=n_classes)
+    (n_classes,) = _whole(n_classes=n_classes)
     return math.ceil(math.log(2 * n_classes / delta) / (2 * epsilon**2))
 
 
@@ -112,7 +113,7 @@ def prior_error(n_rows: float, delta: float, n_classes: int) -> float:
     0.01
     """
     _between(delta=delta)
-    _whole(n_classes=n_classes)
+    (n_classes,) = _whole(n_classes=n_classes)
     if not n_rows > 0:
         raise VerosimError(f"n_rows must be above 0; got {n_rows}.", "Use the number of rows.")
     return math.sqrt(math.log(2 * n_classes / delta) / (2 * n_rows))
@@ -165,7 +166,7 @@ def rows_for_gaussian(n_columns: int, epsilon: float, n_classes: int = 1) -> int
     10000
     """
     _error(epsilon)
-    _whole(n_columns=n_columns, n_classes=n_classes)
+    n_columns, n_classes = _whole(n_columns=n_columns, n_classes=n_classes)
     return math.ceil(round(n_classes * n_columns**2 / epsilon**2, 6))
 
 
@@ -244,8 +245,8 @@ def rows_for_histogram(
     >>> rows_for_histogram(6, bins=10, naive=True, delta=0.05)
     310
     """
-    _whole(n_columns=n_columns, bins=bins, per_cell=per_cell)
-    share = bins if naive else bins**n_columns  # each cell has the probability 1/share
+    n_columns, bins, per_cell = _whole(n_columns=n_columns, bins=bins, per_cell=per_cell)
+    share = bins if naive else _cells(bins, n_columns)  # each cell has the probability 1/share
     if delta is None:
         return share * per_cell
     _between(delta=delta)
@@ -296,7 +297,7 @@ def parameter_counts(n_columns: int, n_classes: int, n_rows: int, bins: int = 10
     >>> parameter_counts(2, 2, n_rows=100)["QDA"]
     11
     """
-    d, K = n_columns, n_classes
+    d, K, n_rows, bins = _whole(n_columns=n_columns, n_classes=n_classes, n_rows=n_rows, bins=bins)
     priors, means, full = K - 1, K * d, d * (d + 1) // 2
     return {
         "NearestMean": priors + means + 1,
@@ -310,16 +311,27 @@ def parameter_counts(n_columns: int, n_classes: int, n_rows: int, bins: int = 10
         "ComplementNB": K * (d - 1),
         "CategoricalNB": priors + K * d * (bins - 1),
         "HistogramNB": priors + K * d * (bins - 1),
-        "JointHistogram": priors + K * (bins**d - 1),
+        "JointHistogram": priors + K * (_cells(bins, d) - 1),
         "kNN": d * n_rows,
     }
 
 
-def _whole(**numbers: int) -> None:
-    """Raise an error if a number is below 1."""
+def _cells(bins: int, n_columns: int) -> int:
+    """The cells of all columns together: B^d."""
+    if n_columns * math.log10(bins) > sys.int_info.default_max_str_digits:
+        raise VerosimError(
+            f"{bins} bins in each of {n_columns} columns make more cells than Python can print.",
+            "Use fewer columns.",
+        )
+    return bins**n_columns
+
+
+def _whole(**numbers: int) -> tuple[int, ...]:
+    """The numbers as integers of Python, which do not overflow. A number below 1 is an error."""
     for name, value in numbers.items():
         if value < 1:
             raise VerosimError(f"{name} must be at least 1; got {value}.", f"Use {name}=1 or more.")
+    return tuple(map(int, numbers.values()))
 
 
 def _between(**shares: float) -> None:

@@ -203,7 +203,8 @@ def open_table(source: Any, options: ReadOptions = AS_FOUND) -> Table:
     if isinstance(source, pa.Table):
         read = partial(table_rows.arrow_rows, source)
         return Table(tuple(source.column_names), read, source.num_rows, in_memory=True)
-    if hasattr(source, "iloc") or type(source).__module__.startswith("polars"):
+    of_frames = hasattr(source, "iloc") or type(source).__module__.startswith("polars")
+    if of_frames and hasattr(source, "columns"):  # a Series has none
         return _frame(source)
     if hasattr(source, "__arrow_c_stream__"):  # a DuckDB relation, among others
         return _stream(source)

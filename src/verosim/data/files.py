@@ -228,7 +228,12 @@ def find_files(source: str | Path) -> list[Path]:
     except (OSError, ValueError):  # such as a text that is too long for a path
         is_folder = exists = False
     if is_folder:
-        found = sorted(p for p in path.rglob("*") if not p.is_dir() and not _hidden(p, path))
+        try:
+            inside = [p for p in path.rglob("*") if not p.is_dir()]
+        except OSError as error:
+            what = f"The folder {str(path)!r} cannot be read: {error.strerror}."
+            raise VerosimError(what, "Check the path and its permissions.") from error
+        found = sorted(p for p in inside if not _hidden(p, path))
         if not found:
             raise VerosimError(f"The folder {str(path)!r} contains no files.", "Check the path.")
     elif exists:

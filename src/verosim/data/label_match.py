@@ -15,7 +15,7 @@ import numpy as np
 from verosim.axes.codes import is_missing
 from verosim.axes.groups import LABEL_KINDS, kind_of
 from verosim.data import cells
-from verosim.data.labels import array_of_labels, encode_labels, label_array
+from verosim.data.labels import array_of_labels, encode_labels, label_array, not_labels
 from verosim.data.schema import Schema
 from verosim.data.stream import as_label, check_length, kind_of_labels, target_codes
 from verosim.data.tables import Rows
@@ -49,6 +49,8 @@ def matched_labels(y: Any, classes: np.ndarray) -> np.ndarray:
 def accuracy_of(predicted: np.ndarray, y: np.ndarray, sample_weight: Any) -> float:
     """The weighted share of rows whose prediction equals the label, for labels of any type."""
     labels = y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y
+    if labels.ndim != 1:
+        raise not_labels()
     check_length(len(labels), len(predicted), "labels")
     right, weights = are_equal(predicted, labels), as_weights(sample_weight, len(labels))
     return float(np.average(right, weights=weights if len(weights) else None))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from verosim import kernels
+from verosim.arguments import value_in_message
 from verosim.axes.codes import is_missing
 from verosim.axes.groups import (
     LABEL_KINDS,
@@ -67,7 +68,10 @@ def label_array(y: Any) -> np.ndarray:
 
 def _array_of_column(y: Any) -> np.ndarray:
     """The labels of a Series or of a column, whose digits and time zones numpy may drop."""
-    out = np.asarray(y)
+    try:
+        out = np.asarray(y)
+    except (TypeError, ValueError):  # an object that only looks like a list
+        raise not_labels() from None
     kind = y.dtype if hasattr(y, "dtype") else getattr(y, "type", None)
     to_list = getattr(y, "to_pylist", None) or getattr(y, "to_list", None)
     if out.dtype.kind not in "fUMm" or isinstance(kind, np.dtype) or to_list is None:
@@ -111,10 +115,10 @@ def _nested(labels: list[Any]) -> np.ndarray:
     try:
         return np.asarray(labels)
     except ValueError:
-        raise _not_labels() from None
+        raise not_labels() from None
 
 
-def _not_labels() -> VerosimError:
+def not_labels() -> VerosimError:
     return VerosimError(
         "The labels y should be a 1d array, but some labels are lists or other objects.",
         "Give one text, boolean or integer per row.",
@@ -124,6 +128,8 @@ def _not_labels() -> VerosimError:
 def encode_labels(y: Any, known: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """(codes (n,) int32, sorted labels): the labels of y and those in `known`."""
     y = label_array(y)
+    if y.ndim != 1:
+        raise not_labels()
     if y.dtype.kind == "f":
         _check_float_labels(y)
     if y.dtype.kind in "iub" and len(y) > FEW_LABELS:
@@ -157,7 +163,10 @@ def _encode_integers(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _encode_any(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     values = y.tolist()
-    missing = [i for i, v in enumerate(values if y.dtype.kind != "U" else ()) if is_missing(v)]
+    try:
+        missing = [i for i, v in enumerate(values if y.dtype.kind != "U" else ()) if is_missing(v)]
+    except ValueError:  # a label is an array, which has no one truth value
+        raise not_labels() from None
     if missing:
         raise VerosimError(
             f"Input y contains NaN or None: the label of row {missing[0]} is missing"
@@ -167,7 +176,7 @@ def _encode_any(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     try:
         distinct = set(values)
     except TypeError:
-        raise _not_labels() from None
+        raise not_labels() from None
     if y.dtype.kind != "U":
         _check_types(values, distinct, y)
     labels = sorted_labels(distinct)
@@ -259,11 +268,11 @@ def values_of_classes(values: np.ndarray, known: np.ndarray, classes: np.ndarray
 
 def check_known(labels: np.ndarray, known: np.ndarray) -> None:
     """Raise an error if a label is not one of the known classes."""
-    classes = known.tolist()
+    classes = set(known.tolist())  # pandas.NA has no ==, and a set compares hashes first
     unknown = [label for label in labels.tolist() if label not in classes]
     if unknown:
         raise VerosimError(
-            f"The label {unknown[0]!r} is not one of the model's classes.",
+            f"The label {value_in_message(unknown[0])} is not one of the model's classes.",
             f"Use one of the classes {known.tolist()[:10]}, which are {kind_of(known)}.",
         )
 

@@ -99,9 +99,10 @@ def _on_file(sql: str, path: Path, what: str) -> Table:
     try:
         with path.open("rb") as file:
             start = file.read(16)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a character that no path can have
         raise VerosimError(
-            f"The database {str(path)!r} cannot be opened: {error.strerror or error}.",
+            f"The database {str(path)!r} cannot be opened: "
+            f"{getattr(error, 'strerror', None) or error}.",
             "Give the path of a file of DuckDB or SQLite, or an open connection.",
         ) from None
     if start[8:12] == b"DUCK":

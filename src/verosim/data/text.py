@@ -232,6 +232,8 @@ def _as_arrow(texts: Any) -> Any:
         texts = texts.to_numpy() if hasattr(texts, "to_numpy") else list(texts)
     if isinstance(texts, np.ndarray) and not texts.size:
         texts = []  # Arrow would make an array of numbers
+    if isinstance(texts, np.ndarray) and texts.dtype.kind == "f":
+        texts = texts.astype(object)  # Arrow makes two types of text of floats
     try:
         return pa.array(texts, type=pa.large_string(), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError) as error:

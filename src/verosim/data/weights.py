@@ -19,16 +19,20 @@ WRITTEN_WEIGHTS_HINT = (
 )
 
 
-def as_weights(sample_weight: Any, n: int) -> np.ndarray:
-    """(n,) float64; empty if all weights are one."""
+def as_weights(sample_weight: Any, n: int | None) -> np.ndarray:
+    """(n,) float64; empty if all weights are one. With n=None there may be any number of them."""
     if sample_weight is None:
         return UNWEIGHTED
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = np.asarray(sample_weight)
+        if weights.dtype.kind == "c":
+            raise TypeError("they are complex")
+        weights = weights.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise VerosimError(
             f"Sample weights must be numbers: {error}.", "Give one number per row."
         ) from None
+    n = weights.size if n is None else n
     if weights.ndim == 0:
         weights = np.full(n, float(weights))
     if weights.ndim != 1:

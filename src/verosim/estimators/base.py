@@ -242,7 +242,8 @@ class GenerativeClassifier(StatisticClassifier):
             Their classes.
         """
         state = self.checked_state()
-        whole("n", n, least=0)
+        whole("n", n, least=0, most=np.iinfo(np.intp).max // 8)  # bytes of a number
+        n = int(n)
         rng = generator(random_state)
         classes = None
         if y is not None:

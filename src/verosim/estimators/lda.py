@@ -300,7 +300,8 @@ class LDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier)
             def work(start: int, stop: int) -> None:
                 params: Any = rule.params
                 block = params.expected(params.read(rows[start:stop]), rule.log_prior)
-                np.matmul((block - pivot) - centre, directions, out=out[start:stop])
+                with np.errstate(invalid="ignore", over="ignore"):  # the check names such cells
+                    np.matmul((block - pivot) - centre, directions, out=out[start:stop])
                 rule.params.check(block, out[start:stop], rule.columns, start)
 
             map_rows(work, rows)

@@ -193,7 +193,7 @@ def table_accuracy(
     """The accuracy on a table with a target column, by the rule of the state or another rule."""
     weights = sample_weight
     if weights is not None and not isinstance(weights, str):
-        weights = as_weights(weights, np.size(weights))
+        weights = as_weights(weights, None)
     source = open_table_to_score(state, X, y, weights)
     rule = state.rule if rule is None else rule
     return accuracy(rule, state.classes if answers is None else answers, source)

@@ -44,6 +44,21 @@ class NotFitted(VerosimError, NotFittedError):
                    "Call fit(X, y) first.")  # fmt: skip
 
 
+def set_known(set_params: Callable[..., Any], parameters: dict[str, Any]) -> None:
+    """Set parameters by a method of scikit-learn, which refuses unknown names."""
+    try:
+        set_params(**parameters)
+    except VerosimError:
+        raise
+    except ValueError as error:
+        raise VerosimError(str(error)) from None
+    except AttributeError:
+        raise VerosimError(
+            f"One of the names {', '.join(parameters)} belongs to a value without parameters.",
+            "Use names such as model__alpha only if the first part is a parameter with a model.",
+        ) from None
+
+
 def has_probabilities(model: Any) -> bool:
     """Whether the scores of a model are log posteriors up to a constant."""
     return bool(model.gives_probabilities)
@@ -105,7 +120,7 @@ class ScoreMixin:
 
     @updates
     def _set_each(self, parameters: dict[str, Any]) -> None:
-        super().set_params(**parameters)  # type: ignore[misc]
+        set_known(super().set_params, parameters)  # type: ignore[misc]
 
     @abstractmethod
     def opened_to_score(self, X: Source) -> tuple[Any, Any]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from verosim.arguments import number_array, one_of
 from verosim.bayes.covariance import Covariance, check_whitener
@@ -22,6 +21,7 @@ from verosim.errors import VerosimError
 from verosim.estimators.gaussian import GaussianClassifier
 from verosim.estimators.lda import LDA
 from verosim.estimators.one_state import reads, updates
+from verosim.estimators.score_mixin import NotFitted, set_known
 from verosim.models import derive
 
 if TYPE_CHECKING:
@@ -184,6 +184,10 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         lda.set_state(derive(lda.spec(), state.statistic, state.schema))
         return out._set(_of_all_rows(lda) if of == "total" else lda)
 
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "whitener_"):
+            raise NotFitted.of(self)
+
     def _check(self) -> None:
         check_whitener(self.method)
         one_of("of", self._covariance_of, ("within", "total"))
@@ -208,6 +212,22 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self.feature_names_in_ = model.feature_names_in_
         return self
 
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters of the transformer. They take effect at the next fit.
+
+        Parameters
+        ----------
+        **parameters : Any
+            The new values, by name.
+
+        Returns
+        -------
+        Whiten
+            The transformer itself.
+        """
+        set_known(super().set_params, parameters)
+        return self
+
     @reads
     def transform(self, X: Source) -> np.ndarray:
         """Whiten rows: z = W (x − μ).
@@ -222,7 +242,7 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n, m)
             The whitened rows, centred at the overall mean of the training rows.
         """
-        check_is_fitted(self, "whitener_")
+        self._check_fitted()
         return self._model.along(X, self.whitener_.T)
 
     @reads
@@ -239,7 +259,7 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n, d)
             The rows. Constant columns have their mean.
         """
-        check_is_fitted(self, "whitener_")
+        self._check_fitted()
         rows = number_array("Z", Z, 2)
         if rows.shape[1] != len(self.whitener_):
             raise VerosimError(

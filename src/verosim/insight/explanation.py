@@ -194,6 +194,7 @@ class Explanation:
         return len(self.pair)
 
     def __getitem__(self, row: int) -> Explanation:
+        whole("row", row)
         n = len(self)
         if not -n <= row < n:
             raise IndexError(f"Row {row} does not exist; the explanation has {n} rows.")

@@ -126,7 +126,8 @@ def _median_distance(
     Z, w = np.concatenate(parts), weight[at]
     norm = (Z**2).sum(axis=1)
     both = norm[:, None] + norm
-    squares = both - 2 * (Z @ Z.T)  # every pair of rows is there twice
+    with np.errstate(invalid="ignore"):  # infinite cells are refused later, by name
+        squares = both - 2 * (Z @ Z.T)  # every pair of rows is there twice
     apart = squares > 1e-9 * both
     return _weighted_median(squares[apart], np.outer(w, w)[apart]) if apart.any() else 1.0
 

@@ -43,7 +43,12 @@ def as_na(na: Any) -> tuple[str, ...]:
             "na must be a list of texts for the whole table, not a dict.",
             "Use na=['?', 'unknown'].",
         )
-    plain = [m.item() if isinstance(m, np.generic) else m for m in (() if na is None else na)]
+    try:
+        marks = () if na is None else tuple(na)
+    except TypeError:  # an array without dimensions, or a matrix in coordinates
+        given = value_in_message(na)
+        raise VerosimError(f"na must be a list of texts or numbers; got {given}.") from None
+    plain = [m.item() if isinstance(m, np.generic) else m for m in marks]
     for mark in plain:
         if not isinstance(mark, str | int | float):
             given = value_in_message(mark)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return a.keys() == b.keys() and all(same(value, b[key]) for key, value in a.items())
-    try:
-        return bool(np.array_equal(a, b))
-    except (TypeError, ValueError):
-        return bool(a == b)
+    for compare in (np.array_equal, operator.eq):
+        with suppress(TypeError, ValueError):
+            return bool(compare(a, b))
+    return False

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from verosim.arguments import checked
+from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
 from verosim.estimators.density_method import check_density
 from verosim.stats.hollow import check_has_sums
@@ -47,6 +48,11 @@ def bic(model: GenerativeClassifier) -> float:
     >>> [round(bic(model.fit(X, y)), 1) for model in (LDA(), QDA())]
     [646.7, 597.2]
     """
+    if not isinstance(model, GenerativeClassifier):
+        raise VerosimError(
+            f"A BIC needs a generative classifier of verosim; got {type(model).__name__}.",
+            "Use a model such as LDA().fit(X, y).",
+        )
     state = model.checked_state()
     check_has_sums(state.statistic, "bic")
     check_density(state.spec, "bic", "Compare models by held-out scores: cross_validate.")

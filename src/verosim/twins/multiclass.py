@@ -24,18 +24,19 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from verosim.arguments import checked, whole
+from verosim.arguments import check_kind, checked, whole
 from verosim.bayes.program import Program
 from verosim.data import as_weights, encode_labels
 from verosim.data.clusters import check_is_here
 from verosim.data.label_match import accuracy_of, matched_labels
-from verosim.data.labels import check_known, labels_of, positions
+from verosim.data.labels import check_known, label_array, labels_of, positions
 from verosim.data.names import feature_names
 from verosim.data.nodes import no_program
 from verosim.errors import VerosimError
 from verosim.estimators.base import NotFitted
 from verosim.estimators.checks import check_features, count_rows_of_numbers, only_one_class
 from verosim.estimators.one_state import reads, updates
+from verosim.estimators.score_mixin import set_known
 from verosim.folds.inputs import one_column
 from verosim.twins.comparison.resampling import rows_of
 
@@ -53,6 +54,11 @@ def binary_function(estimator: Any, X: Any) -> np.ndarray:
     if hasattr(estimator, "decision_function"):
         return np.ravel(estimator.decision_function(X))
     return estimator.predict_proba(X)[:, 1] - 0.5
+
+
+def plain_array(X: Any) -> Any:
+    """Rows in a form that scikit-learn reads: it refuses the matrices of numpy."""
+    return np.asarray(X) if isinstance(X, np.matrix) else X
 
 
 def _has_updates(model: Any) -> bool:
@@ -100,7 +106,7 @@ class _Multiclass:
             if len(classes) == 1:
                 which = " with a sample_weight above 0" if "sample_weight" in fit_params else ""
                 raise only_one_class(type(self).__name__, len(y), classes[0], which)
-            super().fit(X, codes, **fit_params)  # type: ignore[misc]
+            super().fit(plain_array(X), codes, **fit_params)  # type: ignore[misc]
         self._name(classes)
         return self._name_columns(X)
 
@@ -118,8 +124,7 @@ class _Multiclass:
         y : array-like of shape (n,)
             The labels.
         classes : array-like or None, default=None
-            All labels that will occur. It is needed in the first call if the first rows do not have
-            all classes.
+            All labels that will occur. The first call needs them.
         **partial_fit_params : dict
             `sample_weight` of shape (n,) gives the weights of the rows, as in `fit`.
 
@@ -131,9 +136,15 @@ class _Multiclass:
         check_is_here(X, type(self).__name__)
         with self._prepared("partial_fit", X, y, partial_fit_params) as (X, y, partial_fit_params):
             first = not hasattr(self, "estimators_")
-            known = encode_labels(y if classes is None else classes)[1] if first else self.classes_
-            if not first and classes is not None:
-                check_known(encode_labels(classes)[1], known)
+            if first and classes is None:
+                raise VerosimError(
+                    "The first call of partial_fit needs all classes.",
+                    "Use partial_fit(X, y, classes=['a', 'b']).",
+                )
+            known = self.classes_ if classes is None else encode_labels(label_array(classes))[1]
+            if not first:
+                check_known(known, self.classes_)
+                known = self.classes_
             check_known(encode_labels(y)[1], known)
             if first and len(known) == 1:
                 raise only_one_class(type(self).__name__, len(y), known[0], "")
@@ -141,7 +152,9 @@ class _Multiclass:
             if not first:
                 self.estimators_ = deepcopy(self.estimators_)  # they change in place
                 self._name(numbers)
-            super().partial_fit(X, codes, numbers if first else None, **partial_fit_params)  # type: ignore[misc]
+            super().partial_fit(  # type: ignore[misc]
+                plain_array(X), codes, numbers if first else None, **partial_fit_params
+            )
         self.estimators_ = self._sequence(self.estimators_)
         self._name(known)
         return self._name_columns(X) if first else self
@@ -177,6 +190,22 @@ class _Multiclass:
         names = feature_names(X)
         if names is not None:
             self.feature_names_in_ = names
+        return self
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters. They take effect at the next fit.
+
+        Parameters
+        ----------
+        **parameters : Any
+            The new values, by name. `estimator__C` is the parameter `C` of the binary classifier.
+
+        Returns
+        -------
+        OneVsRest or OneVsOne
+            The model itself.
+        """
+        set_known(super().set_params, parameters)  # type: ignore[misc]
         return self
 
     @reads
@@ -239,9 +268,23 @@ class _Multiclass:
             "Use the program of each classifier in estimators_, or LogisticRegression.",
         )
 
+    def __sklearn_tags__(self) -> Any:
+        check_kind("estimator", self.estimator, "BaseEstimator")  # its tags are read
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.target_tags.multi_output = False  # each row has exactly one class
+        return tags
+
     def _check_fitted(self) -> None:
         if not hasattr(self, "estimators_"):
             raise NotFitted.of(self)
+
+
+def _decides(model: OneVsRest) -> bool:
+    return hasattr(super(OneVsRest, model), "decision_function")
+
+
+def _has_probabilities(model: OneVsRest) -> bool:
+    return hasattr(super(OneVsRest, model), "predict_proba")
 
 
 class OneVsRest(_Multiclass, OneVsRestClassifier):
@@ -349,10 +392,63 @@ class OneVsRest(_Multiclass, OneVsRestClassifier):
         """
         return self.claims(X).sum(axis=1) != 1
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False  # each row has exactly one class
-        return tags
+    @reads
+    def predict(self, X: Source) -> np.ndarray:
+        """Class with the largest function.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The predicted labels.
+        """
+        return super().predict(self._rows(X))
+
+    @available_if(_decides)
+    @reads
+    def decision_function(self, X: Source) -> np.ndarray:
+        """Compute the function of each class, if the binary classifiers have a `decision_function`.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C), or (n,) for two classes
+            The values. For two classes, the values of the second class.
+        """
+        return super().decision_function(self._rows(X))
+
+    @available_if(_has_probabilities)
+    @reads
+    def predict_proba(self, X: Source) -> np.ndarray:
+        """Compute probabilities, if the binary classifiers have `predict_proba`.
+
+        The probability of the second class of each binary classifier, divided by their sum.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n, d)
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            The probabilities. They sum to one for each row.
+        """
+        return super().predict_proba(self._rows(X))
+
+    def _rows(self, X: Any) -> Any:
+        """Rows for scikit-learn, which counts them before it reads them."""
+        self._check_fitted()
+        count_rows_of_numbers(self, X)
+        return plain_array(X)
 
 
 class OneVsOne(_Multiclass, OneVsOneClassifier):
@@ -492,7 +588,9 @@ class OneVsOne(_Multiclass, OneVsOneClassifier):
         self._check_fitted()
         count_rows_of_numbers(self, X)
         check_features(self, X)
-        X = validate_data(self, X, accept_sparse=True, ensure_all_finite=False, reset=False)
+        X = validate_data(
+            self, plain_array(X), accept_sparse=True, ensure_all_finite=False, reset=False
+        )
         votes = np.zeros((X.shape[0], len(self.classes_)), dtype=np.int64)
         sums = np.zeros(votes.shape)
         pairs = combinations(range(len(self.classes_)), 2)

@@ -234,6 +234,7 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         VerosimError
             If a class has no rows or a prior of zero, or if the weights overflow.
         """
+        check_has_twin(model)
         model = snapshot(model)  # later updates of the model do not change the twin
         state = model.checked_state()
         rule, self.model_ = state.rule, model

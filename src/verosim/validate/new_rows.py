@@ -113,6 +113,8 @@ def score_new_rows(
     target = known_target(state, y)
     table = with_marks(open_table(source), na)
     check_in_table(target, table.names, "target")
+    if sample_weight is not None:
+        check_in_table(sample_weight, table.names, "column of weights")
     X, _, weights = rows_to_score(state, table, target, sample_weight, unlabelled)
     opened = open_table_to_score(state, X, target, weights)
     rule, _ = model.opened_to_score(X)

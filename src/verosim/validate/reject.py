@@ -255,6 +255,8 @@ class Reject(Wrapper):
         RejectRule
             The rule with the thresholds of this object.
         """
+        if self.confidence is not None:
+            share("confidence", self.confidence, zero=True)
         log_sure = -np.inf if not self.confidence else float(np.log(self.confidence))
         return RejectRule(
             rule.log_prior, rule.params, rule.columns, rule, self.log_least_, log_sure
