@@ -39,6 +39,8 @@ def check_sums_fit(spec: Spec, statistic: Any, schema: Schema | None) -> None:
     try:
         empty = open_table({name: [] for name in reader.names})
         plan: Any = spec.plan(axes, TableSource(empty, reader, None, None))
+    except LookupError as error:
+        raise damaged("its schema does not have what the model chose") from error
     except (VerosimError, *DATA_ERRORS):  # the plan depends on rows, as bins do
         plan = None
     if plan is None:
