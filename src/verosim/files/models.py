@@ -399,7 +399,7 @@ def _fits_linear(model: Any) -> bool:
 def _fit_binary(model: Any, functions: int) -> bool:
     """Whether the models of pairs of classes, or of one class and the rest, have two classes."""
     return len(model.estimators_) == functions and all(
-        SAVED_MODELS.has(type(one))
+        type(one) is type(model.estimator)
         and len(getattr(one, "classes_", ())) == 2
         and one.n_features_in_ == model.n_features_in_
         for one in model.estimators_
