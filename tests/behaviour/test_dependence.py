@@ -522,6 +522,16 @@ def test_models_with_different_cells_do_not_merge(model, rng):
         first + other
 
 
+@pytest.mark.parametrize("kind", [TAN(), verosim.LDA(encode="onehot")], ids=["cells", "design"])
+def test_only_one_of_two_merged_models_has_cells_or_a_design_matrix(kind, rng):
+    table = mixed(rng)
+    schema = fitted(kind, table).schema_
+    plain = fitted(verosim.NaiveBayes(), table)
+    other = verosim.NaiveBayes().fit(table, "y", schema=schema)
+    for first, second in ((plain, other), (other, plain)):
+        assert (first + second).stats_.rows.sum() == 2 * plain.stats_.rows.sum()
+
+
 def test_models_with_different_parents_do_not_merge(rng):
     table = mixed(rng)
     first = fitted(KDB(k=2, bins=5), table)

@@ -453,3 +453,10 @@ def test_amounts_of_tokens_come_back_to_the_bit(number):
     model.fit(texts, y, sample_weight=weights)
     loaded = verosim.loads(verosim.dumps(model))
     assert np.array_equal(model.predict_log_proba(texts), loaded.predict_log_proba(texts))
+
+
+def test_the_names_of_a_model_without_sums_can_be_listed():
+    model = verosim.CategoricalNB().fit([[0], [1], [1], [0]], [0, 0, 1, 1])
+    loaded = verosim.loads(verosim.dumps(model, statistics=False))
+    assert "predict" in dir(loaded)
+    assert not hasattr(loaded, "category_count_")

@@ -34,7 +34,7 @@ Tensors = dict[str, np.ndarray]
 
 
 @cache
-def _parsed(data: bytes) -> bytes:
+def parsed(data: bytes) -> bytes:
     """The content and the tensors of a file, as a pickle to copy quickly."""
     content, tensors = read_tensors(data)
     return pickle.dumps((content, {name: array.copy() for name, array in tensors.items()}))
@@ -42,7 +42,7 @@ def _parsed(data: bytes) -> bytes:
 
 def signed(data: bytes, rng: random.Random) -> bytes:
     """A file with a wrong description or tensor and the right SHA-256."""
-    content, tensors = pickle.loads(_parsed(data))
+    content, tensors = pickle.loads(parsed(data))
     for _ in range(rng.choice([1, 1, 1, 2])):
         if rng.random() < 0.5 or not tensors:
             _mutate_node(content, rng)
@@ -51,7 +51,7 @@ def signed(data: bytes, rng: random.Random) -> bytes:
     return tensor_file(content, tensors)
 
 
-def _places(node: Any) -> list[tuple[Any, Any]]:
+def places(node: Any) -> list[tuple[Any, Any]]:
     """All places (container, key) of a JSON tree."""
     out: list[tuple[Any, Any]] = []
     stack = [node]
@@ -66,7 +66,7 @@ def _places(node: Any) -> list[tuple[Any, Any]]:
 
 
 def _mutate_node(content: Any, rng: random.Random) -> None:
-    found = _places(content)
+    found = places(content)
     one, key = rng.choice(found)
     how = rng.randrange(10)
     if how == 0:

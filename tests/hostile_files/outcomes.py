@@ -25,10 +25,13 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 import verosim
 from tests.hostile_files.mutations import raw, signed
 from tests.hostile_files.originals import Original, originals
+from tests.hostile_files.parts import mixed
 from verosim import VerosimError
 
 MOST = 1 << 26  # bytes that a loaded model may need
 RAW = 0.1  # share of the mutants with wrong bytes
+MIXED = 0.4  # … with parts that do not belong together
+LIKE = 0.5  # … of these that have parts of another file of the same class
 CALLS = 3  # methods of each model, in addition to the predictions
 EXPENSIVE = 0.01  # share of the mutants with one of the slow methods
 ROUNDING = 1e-9
@@ -48,9 +51,15 @@ def mutant(number: int) -> tuple[Original, bytes | None]:
     """A model, and its file with one thing wrong; None if no file can contain that."""
     rng = random.Random(number)
     original = rng.choice(originals())
-    change = raw if rng.random() < RAW else signed
+    kind = rng.random()
     try:
-        return original, change(original.data, rng)
+        if kind < RAW:
+            return original, raw(original.data, rng)
+        if kind < RAW + MIXED:
+            same = rng.random() < LIKE
+            others = [one.data for one in originals() if not same or one.name == original.name]
+            return original, mixed(original.data, others, rng)
+        return original, signed(original.data, rng)
     except (VerosimError, ValueError, TypeError, UnicodeError, OverflowError, KeyError):
         return original, None
 

@@ -62,7 +62,8 @@ class CellCodes(Codes):
         return codes, False
 
     def union(self, other: CellCodes, columns: Columns) -> CellCodes:
-        same = (self.sizes == other.sizes) & (self.maps == other.maps).all(axis=1)
+        same = (self.sizes == other.sizes) & (self.cells == other.cells)
+        same &= (self.maps == other.maps).all(axis=1)
         if not same.all():
             raise VerosimError(
                 f"Column {columns.name(int(np.argmin(same)))!r} has different bins or categories "

@@ -379,7 +379,8 @@ class Rule(Decision):
             The class numbers of the rows.
         """
         if classes is None:
-            classes = rng.choice(len(self.log_prior), size=n, p=np.exp(self.log_prior))
+            p = np.exp(self.log_prior)
+            classes = rng.choice(len(p), size=n, p=p / p.sum())
         return self.params.sample(classes, rng), classes
 
 

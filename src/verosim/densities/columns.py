@@ -350,7 +350,7 @@ class ColumnDensity(Density):
     def checks(self, statistic: Counts | Tokens) -> bool:
         return not isinstance(statistic, Tokens)
 
-    def estimate(self, statistic: Counts | Tokens) -> Params:
+    def estimate(self, statistic: Counts | Tokens) -> ColumnParams | ComplementParams | TextParams:
         if not isinstance(statistic, Tokens):
             return self._columns(statistic)
         kept = statistic.frequent(self.min_count)

@@ -110,7 +110,8 @@ class OneDependenceParams(CodedRowParams):
         """First the parent column by its weight, then its code, then the codes of the others."""
         n, d, first = len(classes), len(self.codes.sizes), self.codes.first
         out = np.empty((n, d), dtype=np.intp)
-        parent = rng.choice(d, size=n, p=np.exp(self.log_weight))
+        weight = np.exp(self.log_weight)
+        parent = rng.choice(d, size=n, p=weight / weight.sum())
         for i in range(d):
             rows = np.flatnonzero(parent == i)
             mass = np.exp(self.log_parent[first[i] : first[i + 1]])[:, classes[rows]].T

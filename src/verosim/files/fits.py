@@ -15,6 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
+LARGEST_EXACT = 1 << 53  # up to here, a double holds all whole numbers
 SEQUENCES = (list, tuple)
 MAPPINGS = (dict, collections.abc.Mapping)
 
@@ -26,7 +27,9 @@ def fits(value: Any, hint: Any) -> bool:
     if hint is None or hint is type(None):
         return value is None
     if hint is float:
-        return isinstance(value, float | int | np.floating | np.integer) and not _is_bool(value)
+        if isinstance(value, int | np.integer):  # compiled loops take no number of any size
+            return not _is_bool(value) and abs(int(value)) <= LARGEST_EXACT
+        return isinstance(value, float | np.floating)
     if hint is int:
         return isinstance(value, int | np.integer) and not _is_bool(value)
     if hint is bool:

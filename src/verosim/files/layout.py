@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from verosim.axes import Axes, CellCodes, Columns
+import numpy as np
+
+from verosim.axes import Axes, CellCodes, Columns, Groups
 from verosim.axes.contexts import ContextCodes
 from verosim.bayes.rule import Decision
 from verosim.data.adapters import open_table
 from verosim.data.schema import Schema
+from verosim.data.sources import ArraySource
 from verosim.data.stream import TableSource
 from verosim.errors import VerosimError
 from verosim.files.shapes import sizes_of
@@ -29,18 +32,42 @@ def check_sums_fit(spec: Spec, statistic: Any, schema: Schema | None) -> None:
     if schema is None:
         if has_parts(statistic) or spec.reads_only_tables:
             raise damaged("the model has no schema")
+        _check_kind_of_sums(spec, statistic)
         return
     reader = spec.reader(schema)
     axes = Axes(statistic.axes.groups, reader.columns)
     try:
         empty = open_table({name: [] for name in reader.names})
         plan: Any = spec.plan(axes, TableSource(empty, reader, None, None))
+    except LookupError as error:
+        raise damaged("its schema does not have what the model chose") from error
     except (VerosimError, *DATA_ERRORS):  # the plan depends on rows, as bins do
         plan = None
     if plan is None:
         check_block_columns(statistic, reader.columns)
+        _check_kind_of_sums(spec, statistic)
     else:
         _check_same_layout(plan, statistic)
+
+
+def _check_kind_of_sums(spec: Spec, statistic: Any) -> None:
+    """Raise an error unless the sums are those that the model counts in rows of an array."""
+    plan = _plan_of_arrays(spec, statistic.axes.groups, statistic.axes.columns)
+    if plan is not None and plan.sums_of != statistic.sums_of:
+        raise damaged("its sums are not those of the model")
+
+
+def _plan_of_arrays(spec: Spec, groups: Groups, columns: Columns) -> Any:
+    """The zero statistic of an array of one column, or of these columns; None if there is none."""
+    tried = ((Columns(1), np.array([[0.0], [1.0]])), (columns, np.zeros((0, columns.size))))
+    for some, rows in tried:
+        X: Any = ["a", "b"][: len(rows)] if spec.reads_texts else rows
+        source = ArraySource(X, np.zeros(len(rows), dtype=np.int32))
+        try:
+            return spec.plan(Axes(groups, some), source)
+        except (VerosimError, *DATA_ERRORS):  # bins may be given for all columns
+            continue
+    return None
 
 
 def check_block_columns(statistic: Any, columns: Columns) -> None:
@@ -67,43 +94,58 @@ def _check_same_layout(plan: Any, statistic: Any) -> None:
         mine.codes.union(theirs.codes, mine.columns)  # an error if bins or parents differ
 
 
-def check_rule_fits(rule: Decision, statistic: Any) -> None:
-    """Raise an error unless a rule belongs to the classes and columns of sums."""
+def check_rule_fits(rule: Decision, statistic: Any, spec: Spec) -> None:
+    """Raise an error unless a rule is one of the model, and has the classes and columns of sums."""
     if len(rule.log_prior) != statistic.axes.size("class"):
         raise damaged("its rule does not have the classes of its sums")
     if rule.columns.size != statistic.axes.columns.size:
         raise damaged("its rule does not have the columns of its sums")
-    check_params_fit(rule.params, statistic)
+    check_params_fit(rule.params, statistic, spec)
 
 
-def check_params_fit(params: Any, statistic: Any) -> None:
-    """Raise an error unless parameters belong to the classes and columns of sums."""
+def check_params_fit(params: Any, statistic: Any, made_by: Any) -> None:
+    """Raise an error unless a model or a density makes such parameters from such sums.
+
+    What it makes is what its `estimate` declares.
+    """
+    known = type(made_by).estimate.__annotations__["return"]
+    if known == "Any":  # the density of a model makes them
+        made_by = made_by.density
+        known = type(made_by).estimate.__annotations__["return"]
+    if type(params).__name__ not in known.split(" | "):
+        raise damaged("the parameters of its rule are those of another model")
     sizes = sizes_of(params)
     if sizes.get("C", statistic.axes.size("class")) != statistic.axes.size("class"):
         raise damaged("its rule does not have the classes of its sums")
     check = PARTS_OF_RULES.get(type(params).__name__, _check_one)
-    check(params, statistic)
+    check(params, statistic, made_by)
 
 
-def _check_one(params: Any, statistic: Any) -> None:
+def _check_one(params: Any, statistic: Any, made_by: Any) -> None:
     size = statistic.block_columns
     if has_parts(statistic) or sizes_of(params).get("d", size) != size:
         raise damaged("its rule does not have the columns of its sums")
 
 
-def _check_lifted(params: Any, statistic: Any) -> None:
+def _check_lifted(params: Any, statistic: Any, made_by: Any) -> None:
     if has_parts(statistic) or params.lift.columns != statistic.block_columns:
         raise damaged("its rule does not have the columns of its sums")
 
 
-def _check_product(params: Any, statistic: Any) -> None:
+def _check_product(params: Any, statistic: Any, made_by: Any) -> None:
     if not has_parts(statistic) or params.parts.keys() != statistic.parts.keys():
         raise damaged("its rule does not have the kinds of its columns")
+    _check_parts(params, statistic, made_by)
+
+
+def _check_parts(params: Any, statistic: Any, made_by: Any) -> None:
     for name, part in params.parts.items():
-        check_params_fit(part, statistic.parts[name])
+        if params.kinds[name] not in made_by.parts:
+            raise damaged("its rule does not have the kinds of its columns")
+        check_params_fit(part, statistic.parts[name], made_by.parts[params.kinds[name]])
 
 
-def _check_paired(params: Any, statistic: Any) -> None:
+def _check_paired(params: Any, statistic: Any, made_by: Any) -> None:
     """The sums of pairs are one more part, and its codes are those of the interactions."""
     more = set(statistic.parts) - set(params.parts) if has_parts(statistic) else set()
     found = params.interactions
@@ -111,15 +153,15 @@ def _check_paired(params: Any, statistic: Any) -> None:
         raise damaged("its rule does not have the kinds of its columns")
     if found is not None and found.codes.columns_of() != statistic.parts[more.pop()].block_columns:
         raise damaged("its rule does not have the columns of its sums")
-    for name, part in params.parts.items():
-        check_params_fit(part, statistic.parts[name])
+    _check_parts(params, statistic, made_by)
 
 
-def _check_pool(params: Any, statistic: Any) -> None:
+def _check_pool(params: Any, statistic: Any, made_by: Any) -> None:
     from verosim.pool.pool_statistic import part_of_pool
 
     for expert in params.members:
-        check_rule_fits(params.rules[expert.name], part_of_pool(statistic, expert.part))
+        sums = part_of_pool(statistic, expert.part)
+        check_rule_fits(params.rules[expert.name], sums, expert.spec)
 
 
 # The parameters that are not those of the columns of one statistic.

@@ -352,6 +352,8 @@ def restored_state(spec: Spec, saved: SavedState) -> State:
     """The state of a classifier with sums. Its rule follows from the sums."""
     tuned = saved.tuned
     sums, schema, resolved = saved.statistic, saved.schema, spec.resolved(tuned)
+    if (hollow(sums) is sums) != (saved.rule is not None):
+        raise damaged("it has a rule beside sums, or neither of them")
     if saved.rule is not None:
         sums = with_codes(sums, saved.rule.params)
     check_sums_fit(resolved, sums, schema)
@@ -360,7 +362,7 @@ def restored_state(spec: Spec, saved: SavedState) -> State:
         if state.made is not None:
             check_estimates(state.made)
         return state
-    check_rule_fits(saved.rule, sums)
+    check_rule_fits(saved.rule, sums, resolved)
     return State(resolved, sums, schema, saved.rule, tuned)
 
 
@@ -397,7 +399,7 @@ def _fits_linear(model: Any) -> bool:
 def _fit_binary(model: Any, functions: int) -> bool:
     """Whether the models of pairs of classes, or of one class and the rest, have two classes."""
     return len(model.estimators_) == functions and all(
-        SAVED_MODELS.has(type(one))
+        type(one) is type(model.estimator)
         and len(getattr(one, "classes_", ())) == 2
         and one.n_features_in_ == model.n_features_in_
         for one in model.estimators_
@@ -442,8 +444,9 @@ def _fits_calibrated(model: Any) -> bool:
 
 def _fits_conformal(model: Any) -> bool:
     classes, known = vars(model)["_classes"], model.model_.classes_
+    state = model.checked_state()
     for rule in model.rules_:
-        check_rule_fits(rule, model.checked_state().statistic)
+        check_rule_fits(rule, state.statistic, state.spec)
     return (
         classes.dtype == union_of_labels(classes, known).dtype
         and np.array_equal(classes, union_of_labels(classes, known))

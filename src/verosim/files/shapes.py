@@ -21,6 +21,7 @@ import numpy as np
 from verosim.axes import Codes, Columns
 from verosim.axes.contexts import ContextCodes
 from verosim.data.tokens import WEIGHTINGS
+from verosim.densities.base import Params
 from verosim.stats.plain_trees import damaged
 from verosim.stats.state_checks import check_options
 
@@ -250,6 +251,14 @@ def _has_equal_parts(one: Any) -> bool:
     )
 
 
+def _has_numbers_of_values(one: Any) -> bool:
+    """Whether the numbers of values of all columns have a finite sum."""
+    if one.kinds.dtype.kind not in "if":
+        return False
+    with np.errstate(over="ignore"):
+        return bool((one.kinds >= 0).all() and np.isfinite(one.kinds.sum()))
+
+
 def _has_shares_of_bins(one: Any) -> bool:
     """Whether no bin has a share above 1."""
     return bool((one.log_mass() <= ROUNDING_OF_LOGS).all())
@@ -289,9 +298,9 @@ def are_distinct(labels: np.ndarray) -> bool:
 
 
 FURTHER_CHECKS: dict[str, Any] = {
-    "Decision": lambda one, n: (bool((one.log_prior > -np.inf).any())
-    and type(one.params).__name__ != "LinearScores")
-    or len(one.params.form.bias) in ((1, 2) if n["C"] == 2 else (n["C"],)),
+    "Decision": lambda one, n: not isinstance(one.params, Params)  # a density has a `Rule`
+    and ((bool((one.log_prior > -np.inf).any()) and type(one.params).__name__ != "LinearScores")
+    or len(one.params.form.bias) in ((1, 2) if n["C"] == 2 else (n["C"],))),
     "Rule": lambda one, n: _is_normalised(one.log_prior),
     "ColumnParams": lambda one, n: n["a"] == one.presence * n["d"] and _are_shares(one),
     "ComplementParams": lambda one, n: n["a"] == one.presence * n["d"] and _are_shares(one),
@@ -300,12 +309,14 @@ FURTHER_CHECKS: dict[str, Any] = {
     "Covariances": lambda one, n: n["k"] == (1 if one.shared else n["C"]),
     "FullParams": lambda one, n: n["k"] == (1 if one.shared else n["C"]) and _is_invertible(one),
     "EMParams": lambda one, n: n["k"] == (1 if one.shared else n["C"]) and _is_invertible(one),
-    "CodeParams": lambda one, n: n["T"] == n["K"] + n["d"],
-    "BinParams": lambda one, n: n["T"] == n["K"] + n["d"] and _has_shares_of_bins(one),
-    "CellParams": lambda one, n: n["T"] == n["K"] + 1,
+    "CodeParams": lambda one, n: n["T"] == n["K"] + n["d"] and _has_numbers_of_values(one),
+    "BinParams": lambda one, n: n["T"] == n["K"] + n["d"] and _has_numbers_of_values(one)
+    and _has_shares_of_bins(one),
+    "CellParams": lambda one, n: n["T"] == n["K"] + 1 and _has_numbers_of_values(one),
     "ProductParams": lambda one, n: _has_equal_parts(one),
     "PairedParams": lambda one, n: _has_equal_parts(one),
-    "TextParams": lambda one, n: _rows_of_tokens(one) >= n["K"] and one.weighting in WEIGHTINGS,
+    "OneDependenceParams": lambda one, n: _is_normalised(one.log_weight),
+    "TextParams": lambda one, n: _rows_of_tokens(one) == n["K"] and one.weighting in WEIGHTINGS,
     "Deviations": lambda one, n: n["m"] == n["d"] * (1 + one.marks_missing),
     "Squares": lambda one, n: n["m"] == n["d"] * (2 + one.marks_missing),
     "SquaresAndProducts": lambda one, n: n["m"]

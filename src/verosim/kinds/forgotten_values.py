@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -62,14 +63,15 @@ def has_hashes(schema: Schema) -> bool:
 
 def joined_schema(schema: Schema, other: Schema) -> Schema:
     """The schema of two merged models: a value has its text if one of the models has it."""
-    cells = tuple(
-        replace(mine, values=agreed_values(mine.values, theirs.values) or mine.values)
-        for mine, theirs in zip(schema.cells, other.cells or schema.cells, strict=True)
-    )
-    design = tuple(
-        replace(mine, values=agreed_values(mine.values, theirs.values) or mine.values)
-        for mine, theirs in zip(schema.design, other.design or schema.design, strict=True)
-    )
+
+    def joined(mine: Any, theirs: Any) -> Any:
+        """The cells or the design. Only one of the models may have them."""
+        return mine and tuple(
+            replace(here, values=agreed_values(here.values, there.values) or here.values)
+            for here, there in zip(mine, theirs or mine, strict=True)
+        )
+
+    cells, design = joined(schema.cells, other.cells), joined(schema.design, other.design)
     known = dict(other.terms)
     terms = tuple(
         (key, agreed_values(mine, known.get(key, mine)) or mine) for key, mine in schema.terms

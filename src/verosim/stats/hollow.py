@@ -22,8 +22,11 @@ from verosim.stats.statistic import Statistic
 Called = TypeVar("Called", bound=Callable[..., Any])
 
 
-class WithoutSums(VerosimError):
-    """The error for a method or a function that needs sums, with the name of what was called."""
+class WithoutSums(VerosimError, AttributeError):
+    """The error for a method or a function that needs sums, with the name of what was called.
+
+    It is an `AttributeError`, so that `hasattr` and `dir` work for attributes that need sums.
+    """
 
     def __init__(self, called: str = "") -> None:
         self.called = called

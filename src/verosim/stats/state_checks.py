@@ -57,7 +57,7 @@ def _is_weighting(value: Any) -> bool:
 
 
 OPTION_VALUES: dict[str, Callable[[Any], bool]] = {
-    "threshold": lambda value: type(value) in (int, float) and math.isfinite(value),
+    "threshold": lambda value: type(value) is float and math.isfinite(value),
     "ngrams": _are_lengths,
     "lowercase": lambda value: type(value) is bool,
     "analyzer": _is_analyzer,

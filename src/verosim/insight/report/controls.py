@@ -35,6 +35,7 @@ from verosim.kinds.design_readings import OneOfReading, OthersReading, ScoreRead
 
 CONTROL_REACH = 3.5  # standard deviations
 MOST_OPTIONS = 200  # values in a list; with more, the value is typed
+SLIDER_POSITIONS = 200  # about so many
 CONTROL_TYPES = {
     "number": "number", "boolean": "boolean", "category": "category", "value": "category",
     "date": "date", "text": "text",
@@ -218,8 +219,9 @@ def rounded_range(low: float, high: float) -> tuple[float, float, float]:
     """Round limits around a range, and the step of a slider with about 200 positions."""
     if not (np.isfinite(low) and np.isfinite(high)):
         return 0.0, 1.0, 0.005
-    if not high > low:
-        low, high = low - 1.0, high + 1.0
+    if not high > low:  # a large number is not changed by 1
+        reach = max(1.0, SLIDER_POSITIONS * float(np.spacing(max(abs(low), abs(high)))))
+        low, high = low - reach, high + reach
     step = 10.0 ** np.floor(np.log10((high - low) / 100))
     low, high = np.floor(low / step) * step, np.ceil(high / step) * step
     return (*(float(f"{value:.12g}") for value in (low, high)), float(f"{step:.12g}"))  # type: ignore[return-value]
