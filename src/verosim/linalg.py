@@ -44,6 +44,8 @@ def factor(covariance: np.ndarray, noise: np.ndarray) -> Factor | None:
         return None
     scale = np.sqrt(variance)
     R = covariance / (scale[:, None] * scale)
+    # Exact ones: rounding must not choose the first column, on which the drawn rows depend.
+    R[np.diag_indices(d)] = 1.0
     # With pivoting, the column with the smallest unexplained share comes last.
     L, order, rank, _ = lapack.dpstrf(R, tol=64 * d * float(noise.max(initial=EPS)), lower=1)
     if rank < d:

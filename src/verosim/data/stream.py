@@ -234,7 +234,9 @@ def as_label(text: str, kind: str) -> Any:
             raise ValueError(text)
         return label
     if kind == "boolean":
-        return bool({**cells.TRUTHS, "1": 1.0, "0": 0.0}[text.lower()])
+        return {"True": True, "true": True, "1": True, "False": False, "false": False, "0": False}[
+            text
+        ]
     return text
 
 

@@ -107,6 +107,7 @@ class ClassScores(ABC):
 
     is_positive: ClassVar[bool] = True  # whether no finite row has probability 0 in all classes
     has_attribution: ClassVar[bool] = False  # whether the scores are a sum over columns
+    are_densities: ClassVar[bool] = False  # whether they are log p(x | k) themselves
 
     @property
     def has_compiled_ratio(self) -> bool:
@@ -308,6 +309,7 @@ def infinite_weights() -> VerosimError:
 class Params(ClassScores):
     """The estimated parameters of p(x | k) for C classes and d columns."""
 
+    are_densities: ClassVar[bool] = True
     has_attribution: ClassVar[bool] = True
     n_parameters: int  # number of free parameters, without the priors
 

@@ -21,7 +21,6 @@ import numpy as np
 from verosim.axes import Codes, Columns
 from verosim.axes.contexts import ContextCodes
 from verosim.data.tokens import WEIGHTINGS
-from verosim.densities.base import Params
 from verosim.stats.plain_trees import damaged
 from verosim.stats.state_checks import check_options
 
@@ -298,7 +297,7 @@ def are_distinct(labels: np.ndarray) -> bool:
 
 
 FURTHER_CHECKS: dict[str, Any] = {
-    "Decision": lambda one, n: not isinstance(one.params, Params)  # a density has a `Rule`
+    "Decision": lambda one, n: not one.params.are_densities  # a density has a `Rule`
     and ((bool((one.log_prior > -np.inf).any()) and type(one.params).__name__ != "LinearScores")
     or len(one.params.form.bias) in ((1, 2) if n["C"] == 2 else (n["C"],))),
     "Rule": lambda one, n: _is_normalised(one.log_prior),

@@ -11,6 +11,7 @@ Statistician 37, 242–247.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from verosim import kernels
 from verosim.axes import Axes, Groups
 from verosim.data import Batch, SparseRows
-from verosim.data.batch import rows_per_block
+from verosim.data.batch import UNWEIGHTED, rows_per_block
 from verosim.errors import VerosimError
 from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.bad_cell import bad_cell
@@ -135,6 +136,8 @@ class Moments(ArrayStatistic):
 
     def _absorb_full(self, batch: Batch) -> None:
         folds = self.axes.groups.folds
+        if len(batch.weights) and (batch.weights == 1).all():  # the product is then symmetric
+            batch = replace(batch, weights=UNWEIGHTED)
         rows, weight = self.by_group("rows"), self.by_group("weight")
         groups, d = len(rows), batch.block.shape[1]
         step = min(len(batch), rows_per_block(d))
