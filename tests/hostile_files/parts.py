@@ -97,6 +97,8 @@ def _rename_class(content: Any, rng: random.Random) -> None:
         return
     found = places(content)
     models = [(o, k) for o, k in found if isinstance(o[k], str) and o[k] in SAVED_MODELS]
+    if not models:  # an earlier change has renamed the only one
+        return
     old, new = (o[k] for o, k in (rng.choice(models), rng.choice(models)))
     new = rng.choice([new, *SAVED_MODELS])
     for one, key in models:
@@ -131,6 +133,8 @@ def _resize(content: Any, tensors: Tensors, rng: random.Random) -> None:
 def _rename(content: Any, rng: random.Random) -> None:
     """Another text in place of all equal ones."""
     found = [(o, k) for o, k in places(content) if isinstance(o[k], str) and k not in ("is", "of")]
+    if not found:
+        return
     one, key = rng.choice(found)
     old, new = one[key], rng.choice(NAMES)
     for o, k in found:
