@@ -130,21 +130,27 @@ def locked_model(path: Path, wait: float) -> Iterator[None]:
         read_model(path)  # raises the error of a missing file
     beside = path.with_name(f".{path.name}.lock")
     end = time.monotonic() + wait
+    handle = None
     try:
-        while (handle := try_lock(beside)) is None:
-            if time.monotonic() > end:
-                raise VerosimError(
-                    f"Another process is changing the file {str(path)!r}.",
-                    "Try again later, or wait longer with --wait.",
-                )
-            time.sleep(SECONDS_BETWEEN_TRIES)
-    except OSError as error:
-        raise VerosimError(
-            f"The folder {str(path.parent)!r} cannot be written to: {error.strerror or error}.",
-            "Use a folder that can be written to.",
-        ) from error
-    try:
+        try:
+            while (handle := try_lock(beside)) is None:
+                if time.monotonic() > end:
+                    raise VerosimError(
+                        f"Another process is changing the file {str(path)!r}.",
+                        "Try again later, or wait longer with --wait.",
+                    )
+                time.sleep(SECONDS_BETWEEN_TRIES)
+        except OSError as error:
+            raise VerosimError(
+                f"The folder {str(path.parent)!r} cannot be written to: {error.strerror or error}.",
+                "Use a folder that can be written to.",
+            ) from error
         yield
+    except KeyboardInterrupt:
+        if handle is None and beside.exists():  # it came while the lock was taken
+            handle = try_lock(beside)
+        raise
     finally:
-        beside.unlink(missing_ok=True)
-        os.close(handle)
+        if handle is not None:
+            beside.unlink(missing_ok=True)
+            os.close(handle)

@@ -127,6 +127,13 @@ def _check_one(params: Any, statistic: Any, made_by: Any) -> None:
         raise damaged("its rule does not have the columns of its sums")
 
 
+def _check_full(params: Any, statistic: Any, made_by: Any) -> None:
+    _check_one(params, statistic, made_by)
+    pooling = getattr(made_by, "pooling", "auto")  # "auto" is chosen from the sums
+    if not isinstance(pooling, str) and params.shared != (pooling == 1):
+        raise damaged("its covariances are not those of its settings")
+
+
 def _check_lifted(params: Any, statistic: Any, made_by: Any) -> None:
     if has_parts(statistic) or params.lift.columns != statistic.block_columns:
         raise damaged("its rule does not have the columns of its sums")
@@ -170,6 +177,7 @@ PARTS_OF_RULES = {
     "ProductParams": _check_product,
     "PairedParams": _check_paired,
     "LiftedScores": _check_lifted,
+    "FullParams": _check_full,
 }
 
 

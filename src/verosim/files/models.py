@@ -430,7 +430,30 @@ def _fits_twin(model: Any) -> bool:
     )
 
 
+def _fits_inside(model: Any) -> bool:
+    """Whether the fitted model inside a wrapper is one of its parameter `model`."""
+    return isinstance(model.model_, type(model.model))
+
+
+def _fits_generative(model: Any) -> bool:
+    from verosim.validate.wrapper import generative
+
+    generative(model.model, type(model).__name__)  # it raises the error of `fit`
+    return _fits_inside(model)
+
+
+def _fits_reject(model: Any) -> bool:
+    from verosim.validate.wrapper import generative
+
+    if not _fits_generative(model):
+        return False
+    spec = generative(model.model_, "Reject").spec()
+    return bool(model.log_least_ == -np.inf) or spec.is_density
+
+
 def _fits_calibrated(model: Any) -> bool:
+    if not _fits_generative(model):
+        return False
     C, params = len(model.model_.classes_), model.model_.checked_state().params
     sizes = sizes_of(model.map_)
     columns = sum(len(one) for _, one in params.column_parts(model.rule().columns))
@@ -443,6 +466,8 @@ def _fits_calibrated(model: Any) -> bool:
 
 
 def _fits_conformal(model: Any) -> bool:
+    if not _fits_inside(model):
+        return False
     classes, known = vars(model)["_classes"], model.model_.classes_
     state = model.checked_state()
     for rule in model.rules_:
@@ -469,5 +494,6 @@ def _fits_perceptron(model: Any) -> bool:
 PARTS_FIT: dict[str, Callable[[Any], bool]] = {
     "LogisticRegression": _fits_linear, "LinearSVM": _fits_linear, "Perceptron": _fits_perceptron,
     "OneVsRest": _fits_one_vs_rest, "OneVsOne": _fits_one_vs_one, "Twin": _fits_twin,
-    "Calibrated": _fits_calibrated, "Conformal": _fits_conformal,
+    "Calibrated": _fits_calibrated, "Conformal": _fits_conformal, "Reject": _fits_reject,
+    "SemiSupervised": _fits_generative,
 }  # fmt: skip
