@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
+from scipy.special import logsumexp
 
 EPS = float(np.finfo(np.float64).eps)
 STEEP = 1e-4  # smallest/largest eigenvalue below which small eigenvalues are not accurate
@@ -97,6 +98,14 @@ def inverse(A: np.ndarray, noise: np.ndarray) -> Inverse:
     dead = np.setdiff1d(np.arange(d), alive)
     null[dead, int((~kept).sum()) + np.arange(len(dead))] = 1.0
     return Inverse(root, np.linalg.qr(null)[0], int(kept.sum()))
+
+
+def log_shares(scores: np.ndarray) -> np.ndarray:
+    """(n, C) log of exp(s_k) / Σ_j exp(s_j). The shares sum to 1 for scores of any size."""
+    # Without this step, the rounding error would be that of the largest score.
+    scores = scores - scores.max(axis=1, keepdims=True)
+    found: np.ndarray = scores - logsumexp(scores, axis=1, keepdims=True)
+    return found
 
 
 def positive_solution(A: np.ndarray, b: np.ndarray) -> np.ndarray:

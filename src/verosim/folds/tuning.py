@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from scipy.special import logsumexp
 
 from verosim.engines.progress import Progress
 from verosim.folds.holdout import HeldOutRows, HoldOut, ReducingVisit
 from verosim.folds.rules import FoldRules, visits_by_sums
 from verosim.folds.scores import own_log_proba
+from verosim.linalg import log_shares
 from verosim.models import Inputs, Spec
 
 SHARES = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
@@ -83,5 +83,4 @@ def raised(log_p: np.ndarray, tau: float) -> np.ndarray:
     if tau == 1.0:
         return log_p
     scaled = tau * log_p
-    found: np.ndarray = scaled - logsumexp(scaled, axis=1, keepdims=True)
-    return found
+    return log_shares(scaled)

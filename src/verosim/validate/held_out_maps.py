@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
 
 from verosim.data.labels import positions
 from verosim.folds import HeldOutEngine, first_warning_only
 from verosim.folds.evaluation import out_of_fold
 from verosim.folds.leave_one_out import leave_one_out
+from verosim.linalg import log_shares
 from verosim.validate.calibration_maps import Isotonic, Map, PosteriorMap, Temperature
 from verosim.validate.column_weights import ColumnWeights, clipped_evidence
 from verosim.validate.contributions import (
@@ -83,7 +83,7 @@ def _weights(training: Training, tuned: Mapping[str, Any]) -> FittedMap:
     with first_warning_only():
         held = held_out_contributions(engine, hint)
     joint = held.log_prior + held.parts.sum(axis=2)
-    before = joint - logsumexp(joint, axis=1, keepdims=True)
+    before = log_shares(joint)
     evidence = _evidence(held)
     if held.pairs and len(held.own) < NESTED_ROWS and engine.rows.count > 2:
         fitted = ColumnWeights.fit(evidence, held.own, held.weights)
