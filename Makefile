@@ -41,7 +41,7 @@ test-browser: $(READY) ## reports and nomograms in the Chromium of this machine;
 test-engines: $(ENGINES)/.ready ## the tests on Dask and Spark (Java 17 or newer) with real schedulers
 	$(ENGINES)/bin/python -m pytest --hypothesis-profile=test tests/engines
 
-soak: $(READY) ## long runs, a million random cases, wrong model files, and 2,000 new examples of each law
+soak: $(READY) ## long runs, a million random cases, wrong model files, and 20,000 new examples of each law
 	$(PYTEST) -m "soak or hypothesis" --hypothesis-profile=soak tests
 	$(BIN)/python -m tests.hostile_files 0 100000
 	$(BIN)/python -m tests.fuzz report

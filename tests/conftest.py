@@ -19,7 +19,7 @@ COMMON = settings(
 )
 settings.register_profile("quick", COMMON, max_examples=25)
 settings.register_profile("test", COMMON, max_examples=200)
-settings.register_profile("soak", COMMON, max_examples=2000, derandomize=False, print_blob=True)
+settings.register_profile("soak", COMMON, max_examples=20_000, derandomize=False, print_blob=True)
 settings.load_profile(os.environ.get("VEROSIM_HYPOTHESIS_PROFILE", "test"))
 
 collect_ignore_glob = ["typed/*"]  # scripts for type checkers
