@@ -8,6 +8,9 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.datasets import load_wine
 
 import verosim
@@ -488,3 +491,25 @@ def test_light_rows_are_forgotten_after_heavy_ones():
             model.forget(X[[row]], [0], sample_weight=[w[row]])
         again = type(model)().fit(X[2:], y[2:], sample_weight=w[2:])
         np.testing.assert_allclose(model.predict_proba(X), again.predict_proba(X), rtol=1e-6)
+
+
+@given(
+    heavier=st.floats(0, 10), farther=st.floats(0, 7), seed=st.integers(0, 2**32 - 1),
+    unbiased=st.booleans(),
+)  # fmt: skip
+def test_one_value_is_left_after_a_heavy_row_far_away_was_forgotten(
+    heavier, farther, seed, unbiased
+):
+    """The rounding error of the weight is not a variance of the value that is left."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(0, 10**farther, (10, 2))
+    X[1] = rng.normal(0, 1, 2)
+    X[2, 0] = np.nan
+    y, w = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 2]), rng.uniform(0.5, 2, 10)
+    w[:3] *= 10**heavier, 0.2, 1  # the pivot is the heavy row, and the value is a light one
+    model = verosim.GaussianNB(covariance="unbiased" if unbiased else "mle")
+    with warnings.catch_warnings(action="ignore"):
+        left = clone(model).fit(X, y, sample_weight=w).forget(X[:1], y[:1], sample_weight=w[:1])
+        again = clone(model).fit(X[1:], y[1:], sample_weight=w[1:])
+    # The weight of the row has lost as many digits as the forgotten weight is larger.
+    np.testing.assert_allclose(left.var_[:, 0], again.var_[:, 0], rtol=1e-13 * 10**heavier + 1e-9)

@@ -136,7 +136,9 @@ def at_most_one_row(rows: np.ndarray, weight: np.ndarray, cells: np.ndarray) -> 
     `cells` (…, C, d) is the weight of the rows with a value; `rows` and `weight` (…, C) are the
     number and the weight of all rows.
     """
-    found: np.ndarray = rows[..., None] * cells <= (1 + LEAST_FREEDOM) * weight[..., None]
+    # After a heavy row was forgotten, the two weights of one row may differ.
+    one = rows[..., None] == 1
+    found: np.ndarray = one | (rows[..., None] * cells <= (1 + LEAST_FREEDOM) * weight[..., None])
     return found
 
 
