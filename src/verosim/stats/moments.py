@@ -219,10 +219,12 @@ class Moments(ArrayStatistic):
         # The weight that is left has the rounding error of the weight before, and so has S²/W.
         W, S = self.weights, self.arrays["sum"]
         safe = np.where(W > 0, W, 1.0)
-        lost = np.where(W > 0, (before.weights / safe) * S * (S / safe), 0.0)
-        lost = lost.sum(axis=0, keepdims=True) if self.layout == "pooled" else lost
+        with np.errstate(over="ignore", invalid="ignore"):
+            lost = np.where(W > 0, (before.weights / safe) * S * (S / safe), 0.0)
+            lost = lost.sum(axis=0, keepdims=True) if self.layout == "pooled" else lost
         absorbed = self.arrays["absorbed"]
-        np.maximum(absorbed, lost.reshape(absorbed.shape), out=absorbed)
+        lost = lost.reshape(absorbed.shape)
+        np.maximum(absorbed, lost, out=absorbed, where=np.isfinite(lost))
         if self.layout == "diagonal":  # columns in which no row of the class has a value now
             gone = self.arrays["cells"] <= SUBTRACTION_ROUNDING * before.arrays["cells"]
             for name in ("cells", "sum", "square", "absorbed"):
