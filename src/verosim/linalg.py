@@ -100,7 +100,7 @@ def inverse(A: np.ndarray, noise: np.ndarray) -> Inverse:
     return Inverse(root, np.linalg.qr(null)[0], int(kept.sum()))
 
 
-def log_shares(scores: np.ndarray) -> np.ndarray:
+def normalised_logs(scores: np.ndarray) -> np.ndarray:
     """(n, C) log of exp(s_k) / Σ_j exp(s_j). The shares sum to 1 for scores of any size."""
     # Without this step, the rounding error would be that of the largest score.
     scores = scores - scores.max(axis=1, keepdims=True)

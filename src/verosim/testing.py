@@ -21,8 +21,9 @@ import numpy as np
 
 from verosim.axes import Axes, Columns, Groups
 from verosim.bayes.program import JOINT_OUTPUT, SCORES_OUTPUT, Program
-from verosim.data import ArraySource, as_matrix, as_weights, encode_labels
-from verosim.data.stream import TableSource
+from verosim.data import as_matrix, as_weights, encode_labels
+from verosim.data.source import RowSource
+from verosim.data.sources import rows_in_memory
 from verosim.densities import Density
 from verosim.densities.leave_one_out import refit
 from verosim.engines import summarise, use_threads
@@ -68,7 +69,7 @@ LAW_TOLERANCE = 1e-12  # largest difference of sums of a few rows, relative to w
 LIGHTEST = 1e-3  # the smallest weight of a row with which the laws are checked
 
 Plan = Callable[[Axes], Statistic]
-Engine = Callable[[Any, Statistic], Statistic]
+Engine = Callable[[RowSource, Statistic], Statistic]
 
 
 def statistic_of(
@@ -112,7 +113,9 @@ def statistic_of(
     if folds is not None:
         codes = (codes * n_folds + np.asarray(folds)).astype(np.int32)
     axes = Axes(Groups(labels, n_folds), Columns(rows.shape[1]))
-    return summarise(ArraySource(rows, codes, as_weights(weights, len(codes)), raw=raw), plan(axes))
+    return summarise(
+        rows_in_memory(rows, codes, as_weights(weights, len(codes)), raw=raw), plan(axes)
+    )
 
 
 # Equality of statistics ----------------------------------------------------------------------
@@ -641,9 +644,9 @@ def program_equals_scores(model: Any, X: Source, rows: Source | None = None) -> 
 
 def adds_like_one_thread(
     engine: Engine,
-    source: ArraySource | TableSource,
+    source: RowSource,
     plan: Statistic,
-    there: TableSource | None = None,
+    there: RowSource | None = None,
 ) -> None:
     """An engine gives the same statistic as one thread and does not change the plan.
 
@@ -655,11 +658,11 @@ def adds_like_one_thread(
     ----------
     engine : callable
         A function of a source and a plan that returns the statistic.
-    source : ArraySource or TableSource
+    source : source
         The rows.
     plan : Statistic
         The zero statistic.
-    there : TableSource or None, default=None
+    there : source or None, default=None
         The same rows where the engine reads them, such as a cluster. None means `source`.
     """
     before = plan.fingerprint()

@@ -509,7 +509,7 @@ class TestColumns:
         seen = Evidence(clipped_evidence(held.parts, known), held.log_prior)
         stiff = ColumnWeights.fit(seen, held.own, held.weights, (1e9,), common=1e9)
         np.testing.assert_allclose(stiff.weights, 1, atol=1e-5)
-        order = np.argsort(engine.rows.numbers, kind="stable")
+        order = np.argsort(engine.rows.folds.numbers, kind="stable")
         plain = cross_validate(NaiveLDA(), X, y, cv=5).log_proba[order]
         np.testing.assert_allclose(np.exp(stiff(seen)), np.exp(plain), atol=1e-5)
         alike = ColumnWeights.fit(seen, held.own, held.weights, (1e9,))

@@ -165,7 +165,7 @@ def test_files_and_streams_give_the_model_of_the_table(model, rng, tmp_path):
 
 
 def test_a_long_stream_chooses_bins_and_parents_by_its_first_rows(rng, monkeypatch):
-    monkeypatch.setattr("verosim.models.structure.FIRST_LOOK_ROWS", 300)
+    monkeypatch.setattr("verosim.data.stream.FIRST_LOOK_ROWS", 300)
     table = mixed(rng, 900)
     stream = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(100))
     model = fitted(KDB(k=2), stream)

@@ -20,7 +20,6 @@ from verosim.axes.bins import edges_of
 from verosim.bayes.priors import log_priors, log_priors_left_out
 from verosim.bayes.rule import Rule
 from verosim.data import Documents, as_matrix
-from verosim.data.stream import TableSource
 from verosim.densities import (
     Bernoulli,
     Categorical,
@@ -291,8 +290,7 @@ def judged(model, X, y, weights=None):
     _, rows = model.opened_to_score(X)
     statistic, density = model.state_.current, model.spec().density
     params, w = density.estimate(statistic), NO_WEIGHTS if weights is None else weights
-    blocks = [params.read(rows[0 : rows.shape[0]])] if not isinstance(rows, TableSource) else [
-        params.read(chunk.block()) for chunk in rows.chunks()]  # fmt: skip
+    blocks = [params.read(chunk.block()) for chunk in rows.chunks()]
     assert len(blocks) == 1
     place = {label: c for c, label in enumerate(model.classes_.tolist())}
     classes = np.array([place[label] for label in np.asarray(y).tolist()])

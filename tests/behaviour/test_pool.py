@@ -196,7 +196,7 @@ def trial_for(table, experts, seed=0, **given):
     spec = replace(spec, unsettled=False)
     first = FirstRows(found.table, found.weights)
     for expert in spec.members:
-        schema = expert.spec.described(schema, first)
+        schema = expert.spec.look_closer(schema, first)
     source = replace(found, reader=spec.reader(schema))
     groups = grouped(spec.members)
     return splitting.trial_of(groups, schema, rows.read_rows(source), seed), groups, schema

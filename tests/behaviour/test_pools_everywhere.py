@@ -156,7 +156,7 @@ def parts_of(table, there=None, weight=None):
     spec = PoolSpec(name="Pool", members=as_experts([AODE()]), unsettled=True)
     opened = open_rows(spec, inputs_of(table if there is None else there, "y", weight))
     first = FirstRows(open_table(table), weight)
-    schema = spec.members[0].spec.described(opened.schema, first)
+    schema = spec.members[0].spec.look_closer(opened.schema, first)
     source = replace(opened.source, reader=replace(spec, unsettled=False).reader(schema))
     if there is None:
         read = splitting.with_held_out(rows.read_rows(source))

@@ -16,6 +16,7 @@ import verosim
 from tests.behaviour.test_text import many
 from verosim import TextNB, TextRidge, VerosimError, testing, use_threads
 from verosim.data import Documents, Tokenizer
+from verosim.data.sources import rows_in_memory
 from verosim.folds.scores import own_log_proba
 from verosim.models import terms as terms_module
 from verosim.models.terms import choose_terms
@@ -94,9 +95,11 @@ def test_the_choice_does_not_depend_on_labels(rng):
 def test_rare_terms_are_dropped_while_texts_are_read(rng, monkeypatch):
     """With too many terms in memory the rarest go first; frequent ones stay."""
     texts = [f"common frequent only{i}" for i in range(60)]
-    blocks = [Documents.of(texts[i : i + 10]) for i in range(0, 60, 10)]
+    block = Documents.of(texts)
     monkeypatch.setattr(terms_module, "MOST_TERMS", 15)
-    found = choose_terms(blocks, Tokenizer(), 10, 2)
+    monkeypatch.setattr(terms_module, "BYTES_AT_ONCE", block.size // 6)  # ten texts at a time
+    source = rows_in_memory(block, np.zeros(len(texts), dtype=np.int32), raw=True)
+    found = choose_terms(source, Tokenizer(), 10, 2)
     assert found == ("common", "frequent")
 
 

@@ -16,12 +16,18 @@ import numpy as np
 
 from verosim.arguments import checked
 from verosim.data import table_rows
-from verosim.data.clusters import is_on_cluster, open_on_cluster
+from verosim.data.clusters import (
+    arrays_on_cluster,
+    is_array_on_cluster,
+    is_on_cluster,
+    open_on_cluster,
+    where_rows_are,
+)
 from verosim.data.libraries import pa
 from verosim.data.names import list_of_names
 from verosim.data.read_options import AS_FOUND, ReadOptions
 from verosim.data.same_rows import read_again
-from verosim.data.tables import Rows, Table, check_names, is_open_file
+from verosim.data.tables import Rows, Table, can_rewind, check_names, is_open_file
 from verosim.errors import VerosimError, listed
 
 if TYPE_CHECKING:
@@ -112,6 +118,32 @@ def opened_once(X: Any, y: Any) -> Any:
 def is_source(X: Any) -> bool:
     """Whether X is a source with named columns."""
     return is_stream(X) or is_frame(X)
+
+
+def is_read_once(X: Any) -> bool:
+    """Whether X is an iterator or a reader, so that looking at its first rows uses them up."""
+    # A frame of Spark Connect has an attribute of every name.
+    once = not is_on_cluster(X) and hasattr(X, "read_next_batch")
+    return once or (isinstance(X, Iterator) and not can_rewind(X))
+
+
+def check_not_read_once(X: Any, what: str) -> None:
+    """Raise an error if the rows can be read only once. `what` reads them several times."""
+    if is_read_once(X):
+        raise VerosimError(
+            f"This source can be read only once, but {what} reads it several times.",
+            "Give a file, a table, or a list of the pieces.",
+        )
+
+
+def numbered_columns(X: Any, y: Any, sample_weight: Any) -> Table | None:
+    """Arrays on a cluster as a table with numbered columns; None for all other rows."""
+    return arrays_on_cluster(X, y, sample_weight) if is_array_on_cluster(X) else None
+
+
+def brought_here(X: Any, most: int) -> Any:
+    """X itself, or its rows in this process if it is on a cluster and has few rows."""
+    return X if where_rows_are(X) is None else open_table(X).brought_if_small(most)
 
 
 def is_pandas(X: Any) -> bool:

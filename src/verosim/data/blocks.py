@@ -8,6 +8,7 @@ the order of time have one block more than folds: fold f is trained by the block
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +18,11 @@ import numpy as np
 from verosim.data.tables import Rows
 
 
-@dataclass(frozen=True, eq=False)
-class BlockFolds:
-    """The blocks that train and test each fold. Subclasses know the block of each row."""
+class Folds(ABC):
+    """Which rows train and test each fold. A row belongs to one of `count` blocks."""
 
-    trains: np.ndarray  # (F, B) whether fold f learns from block b
-    tests: np.ndarray  # (F, B) whether fold f holds out block b
+    count: int  # blocks; the folds themselves if each row is held out exactly once
+    numbers: Any  # (n,) int32 the block of each row, if rows have numbers
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -30,7 +30,36 @@ class BlockFolds:
         return ()
 
     @property
-    def count(self) -> int:
+    def folds(self) -> int:
+        """The number of folds."""
+        return self.count
+
+    @abstractmethod
+    def of(self, rows: Any, block: Any) -> np.ndarray:
+        """(n,) the block of each row."""
+
+    @abstractmethod
+    def trained(self, f: int, numbers: np.ndarray) -> np.ndarray:
+        """(n,) whether fold f learns from rows of these blocks."""
+
+    @abstractmethod
+    def tested(self, f: int, numbers: np.ndarray) -> np.ndarray:
+        """The positions of the rows that fold f holds out."""
+
+    def training_rows(self, f: int) -> np.ndarray:
+        """The numbers of the training rows of fold f, sorted."""
+        return np.flatnonzero(self.trained(f, self.numbers))
+
+
+@dataclass(frozen=True, eq=False)
+class BlockFolds(Folds):
+    """The blocks that train and test each fold. Subclasses know the block of each row."""
+
+    trains: np.ndarray  # (F, B) whether fold f learns from block b
+    tests: np.ndarray  # (F, B) whether fold f holds out block b
+
+    @property
+    def count(self) -> int:  # type: ignore[override]
         """The number of blocks."""
         return int(self.trains.shape[1])
 
@@ -44,9 +73,12 @@ class BlockFolds:
         """Whether the statistics of all blocks are about as large as those of the folds."""
         return self.count <= 2 * self.folds + 1
 
-    def of(self, rows: Rows, block: Any) -> np.ndarray:
-        """(n,) the block of each row."""
-        raise NotImplementedError
+    def trained(self, f: int, numbers: np.ndarray) -> np.ndarray:
+        found: np.ndarray = self.trains[f][numbers]
+        return found
+
+    def tested(self, f: int, numbers: np.ndarray) -> np.ndarray:
+        return np.flatnonzero(self.tests[f][numbers])
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +129,37 @@ def one_after_the_other(count: int) -> tuple[np.ndarray, np.ndarray]:
     return order < folds, order == folds
 
 
-def blocks_in_order(numbers: np.ndarray, count: int) -> RowBlocks:
-    """Each block except the first is held out once, and the blocks before it train its model."""
-    return RowBlocks(*one_after_the_other(count), numbers.astype(np.int32))
+@dataclass(frozen=True, eq=False)
+class RowPairs(Folds):
+    """Training and test rows of each fold by number, if a row can occur in a fold several times."""
+
+    pairs: Sequence[tuple[np.ndarray, np.ndarray]]
+    numbers: np.ndarray  # (n,) zeros: a row has no block
+
+    @property
+    def folds(self) -> int:
+        return len(self.pairs)
+
+    def of(self, rows: Any, block: Any) -> np.ndarray:
+        return self.numbers
+
+    def trained(self, f: int, numbers: np.ndarray) -> np.ndarray:
+        out = np.zeros(len(self.numbers), dtype=bool)
+        out[self.pairs[f][0]] = True
+        return out
+
+    def tested(self, f: int, numbers: np.ndarray) -> np.ndarray:
+        return self.pairs[f][1]
+
+    def training_rows(self, f: int) -> np.ndarray:
+        return np.sort(self.pairs[f][0])
+
+
+def folds_of_pairs(pairs: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> RowBlocks | RowPairs:
+    """The folds of pairs of training and test rows: blocks, if no row is in a fold twice."""
+    if all(len(np.unique(rows)) == len(rows) for pair in pairs for rows in pair):
+        return blocks_of_pairs(pairs, n)
+    return RowPairs(pairs, np.zeros(n, dtype=np.int32))
 
 
 def blocks_of_pairs(pairs: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> RowBlocks:

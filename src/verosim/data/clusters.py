@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -100,32 +99,15 @@ def open_on_cluster(X: Any) -> Table:
     return table
 
 
-@dataclass(frozen=True, eq=False)
-class ArraysThere:
-    """Arrays of rows, labels and weights on a cluster, as the columns of one table."""
-
-    table: Table
-    names: tuple[str, ...]  # of the columns of X, in order
-    target: str
-    target_type: str  # of the labels: "text", "integer" or "boolean"
-    weight: str | None
-
-    @property
-    def cluster(self) -> Cluster:
-        """Where the rows are."""
-        assert self.table.cluster is not None
-        return self.table.cluster
-
-
 def is_array_on_cluster(X: Any) -> bool:
     """Whether X is an array of chunks, and not a frame."""
     return is_on_cluster(X) and type(X).__name__ == "Array"
 
 
-def arrays_on_cluster(X: Any, y: Any, sample_weight: Any) -> ArraysThere:
-    """Open arrays of a cluster."""
+def arrays_on_cluster(X: Any, y: Any, sample_weight: Any) -> Table:
+    """Open arrays of a cluster as a table with numbered columns."""
     module = import_module(ENGINES[type(X).__module__.partition(".")[0]])
-    found: ArraysThere = module.open_arrays(X, y, sample_weight)
+    found: Table = module.open_arrays(X, y, sample_weight)
     return found
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -21,24 +21,37 @@ from verosim import kernels
 from verosim.axes.capped_categories import CodedColumns
 from verosim.axes.value_hashes import hash_of_bytes
 from verosim.data import cells
-from verosim.data.blocks import BlockFolds
+from verosim.data.blocks import Folds
 from verosim.data.readers import Reader
 from verosim.data.sources import CELLS_PART, Parts
-from verosim.data.tables import Rows, Table
+from verosim.data.tables import Rows
 from verosim.data.text import Documents
+from verosim.data.visits import Visit
 from verosim.errors import VerosimError
+
+if TYPE_CHECKING:
+    from verosim.data.stream import TableChunk
 
 INCREMENT = np.uint64(0x9E3779B97F4A7C15)  # the increment of SplitMix64
 MISSING_CELL = INCREMENT
 
 
+class Partition(Folds):
+    """Folds that hold out each row exactly once."""
+
+    def trained(self, f: int, numbers: np.ndarray) -> np.ndarray:
+        return numbers != f
+
+    def tested(self, f: int, numbers: np.ndarray) -> np.ndarray:
+        return np.flatnonzero(numbers == f)
+
+
 @dataclass(frozen=True)
-class GivenFolds:
+class GivenFolds(Partition):
     """One fold number per row. It is sliced together with the rows."""
 
     numbers: np.ndarray  # (n,) int32
     count: int
-    columns: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -51,7 +64,7 @@ class GivenFolds:
 
 
 @dataclass(frozen=True)
-class ColumnFolds:
+class ColumnFolds(Partition):
     """Folds given by a column: each distinct value is one fold."""
 
     column: str
@@ -63,7 +76,7 @@ class ColumnFolds:
         return (self.column,)
 
     @property
-    def count(self) -> int:
+    def count(self) -> int:  # type: ignore[override]
         return len(self.names)
 
     def of(self, rows: Rows, block: Any) -> np.ndarray:
@@ -72,7 +85,7 @@ class ColumnFolds:
 
 
 @dataclass(frozen=True)
-class GroupFolds:
+class GroupFolds(Partition):
     """Folds of groups: the hash of the group gives the fold, so a group is in one fold."""
 
     column: str
@@ -89,7 +102,7 @@ class GroupFolds:
 
 
 @dataclass(frozen=True)
-class RowFolds:
+class RowFolds(Partition):
     """Folds by the hash of the cells that the model reads.
 
     With a reader, the hash uses the cells of that reader. Models that read different columns then
@@ -110,36 +123,37 @@ class RowFolds:
         return (_hashes(block) % np.uint64(self.count)).astype(np.int32)
 
 
-TableFolds = GivenFolds | ColumnFolds | GroupFolds | RowFolds | BlockFolds
+@dataclass
+class NamesOfFolds(Visit):
+    """The folds of a column: each of its values is one. There must be at least two."""
 
+    column: str
+    na: frozenset[str]
 
-def is_table_folds(given: Any) -> TypeGuard[TableFolds]:
-    """Whether the folds of a table are already defined."""
-    return isinstance(given, GivenFolds | ColumnFolds | GroupFolds | RowFolds | BlockFolds)
+    def nothing(self) -> set[str]:
+        return set()
 
+    def absorb(self, chunk: TableChunk) -> None:
+        index, texts = _keys(self.column, chunk.rows, self.na)
+        self.found |= {str(texts[i]) for i in np.unique(index).tolist()}
 
-def column_folds(table: Table, column: str, na: frozenset[str]) -> ColumnFolds:
-    """The folds of a column. The column is read once first, to count the folds."""
-    names: set[str] = set()
-    for rows in table.batches({column}):
-        names |= folds_in(rows, column, na)
-    return folds_named(column, names, na)
+    def merge(self, other: Self) -> None:
+        self.found |= other.found
 
+    def finish(self) -> ColumnFolds:
+        if len(self.found) < 2:
+            raise VerosimError(
+                f"The fold column {self.column!r} must have at least 2 different values; got "
+                f"{len(self.found)}.",
+                "Use a column with several values, or give a number of folds.",
+            )
+        return ColumnFolds(self.column, tuple(sorted(self.found)), self.na)
 
-def folds_in(rows: Rows, column: str, na: frozenset[str]) -> set[str]:
-    """The names of the folds of some rows."""
-    index, texts = _keys(column, rows, na)
-    return {str(texts[i]) for i in np.unique(index).tolist()}
+    def packed(self) -> list[str]:
+        return sorted(self.found)
 
-
-def folds_named(column: str, names: set[str], na: frozenset[str]) -> ColumnFolds:
-    """The folds of a column with these values. There must be at least two."""
-    if len(names) < 2:
-        raise VerosimError(
-            f"The fold column {column!r} must have at least 2 different values; got {len(names)}.",
-            "Use a column with several values, or give a number of folds.",
-        )
-    return ColumnFolds(column, tuple(sorted(names)), na)
+    def unpacked(self, plain: list[str]) -> set[str]:
+        return set(plain)
 
 
 def _keys(column: str, rows: Rows, na: frozenset[str]) -> tuple[np.ndarray, list[str | None]]:

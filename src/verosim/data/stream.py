@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 import numpy as np
 
@@ -19,19 +19,21 @@ from verosim.data.batch import UNWEIGHTED, Batch
 from verosim.data.declared_values import check_declared
 from verosim.data.labels import array_of_labels, continuous_label, missing_labels
 from verosim.data.schema import Schema
-from verosim.data.tables import Rows, Table
+from verosim.data.source import MANY, Chunk, RowSource
+from verosim.data.tables import FIRST_LOOK_ROWS, Rows, Table
 from verosim.data.weights import WEIGHTS_HINT, WRITTEN_WEIGHTS_HINT
 from verosim.errors import VerosimError
 
 if TYPE_CHECKING:
-    from verosim.data.folds import TableFolds
+    from verosim.data.blocks import Folds
+    from verosim.data.clusters import Cluster
     from verosim.data.readers import Reader
 
 LABEL_HINT = "Use texts, whole numbers or booleans as labels."
 
 
 @dataclass(frozen=True, eq=False)
-class TableSource:
+class TableSource(RowSource):
     """The rows of a table, read by a reader.
 
     `target` is the name of a column, or one label per row. `weights` is the name of a column, or
@@ -42,20 +44,72 @@ class TableSource:
     reader: Reader
     target: Any = None
     weights: Any = None
-    folds: TableFolds | None = None
-    ready: tuple[Chunk, ...] = ()  # the rows, if they were already read and converted
-    without: TableSource | None = None  # rows of the table that sums leave out
+    folds: Folds | None = None
+    ready: tuple[TableChunk, ...] = ()  # the rows, if they were already read and converted
+    left_out: TableSource | None = None  # rows of the table that sums leave out
     keep: tuple[str, ...] = ()  # columns that are read in addition
     with_cells: bool = True  # False if the columns of the reader are not read
+
+    X = None
 
     def __post_init__(self) -> None:
         for given, what in self._given():
             if self.rows is not None:
                 check_length(len(given), self.rows, what)
 
-    def folded(self, folds: TableFolds) -> TableSource:
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.table.names
+
+    @property
+    def schema(self) -> Schema:
+        """How the columns are read."""
+        return self.reader.schema
+
+    @property
+    def owners(self) -> Any:
+        """The column of the table from which each column of the model is made."""
+        return self.reader.owners
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the rows are in memory, and not in a file or a query."""
+        return self.table.in_memory
+
+    @property
+    def passes(self) -> int:
+        return 1 if self.table.once else MANY
+
+    @property
+    def numbered(self) -> bool:
+        """Rows in this process are numbered as they are read, those of a cluster are not."""
+        return self.cluster is None
+
+    @property
+    def cluster(self) -> Cluster | None:
+        """Where the rows are; None if they are in this process."""
+        return None if self.ready else self.table.cluster
+
+    def folded(self, folds: Folds) -> Self:
         """The same rows with folds."""
         return replace(self, folds=folds, ready=())
+
+    def report(self) -> None:
+        """Warn about values that the model had not seen, after a pass."""
+        if self.reader.watch is not None:
+            self.reader.watch.report()
+
+    def without(self, part: TableSource | None) -> Self:
+        """The same rows, of which sums leave out a part."""
+        return replace(self, left_out=part)
+
+    def read_by(self, reader: Reader) -> Self:
+        """The same rows, which another reader reads."""
+        return replace(self, reader=reader)
+
+    def keeping(self, column: str) -> Self:
+        """The same rows with one more column, which the model does not read."""
+        return replace(self, keep=(*self.keep, column))
 
     def _given(self) -> Iterator[tuple[Any, str]]:
         """The arrays that were given next to the table, with one entry per row."""
@@ -76,9 +130,13 @@ class TableSource:
             named |= set(self.folds.columns)
         return {*(self.reader.names if self.with_cells else ()), *named, *self.keep}
 
-    def only(self, column: str) -> TableSource:
+    def only(self, column: str) -> Self:
         """The same rows with one column next to the labels and weights, for a pass over it."""
-        return replace(self, keep=(column,), with_cells=False, folds=None, ready=())
+        return replace(self.bare(), keep=(column,))
+
+    def bare(self) -> Self:
+        """The same rows with their labels and weights only."""
+        return replace(self, keep=(), with_cells=False, folds=None, ready=(), left_out=None)
 
     def elsewhere(self) -> TableSource:
         """The same source without its rows, for a worker that has the rows of a partition."""
@@ -89,13 +147,46 @@ class TableSource:
                 "they have no numbers.",
                 f"Give the {what} as a column of the table.",
             )
-        return replace(self, table=self.table.elsewhere(), ready=(), without=None)
+        return replace(self, table=self.table.elsewhere(), ready=(), left_out=None)
 
-    def first(self, rows: int) -> list[Chunk]:
+    def first(self, rows: int) -> list[TableChunk]:
         """The first rows as chunks. They can be read again."""
         return list(self._cut(self.table.head(rows)))
 
-    def chunks(self) -> Iterator[Chunk]:
+    def readable_again(self) -> Self:
+        """The source itself, or its first rows if it can be read only once."""
+        if not self.table.once:
+            return self
+        return self.holding(chunk.converted() for chunk in self.first(FIRST_LOOK_ROWS))
+
+    def held(self) -> Self:
+        """The same rows in memory, with the columns that are read."""
+        target = self.target if isinstance(self.target, str) else None
+        read = list(self.table.batches(self.wanted(), target))
+        table = replace(
+            self.table, read=lambda _: iter(read), rows=sum(map(len, read)), resumes=False,
+            once=False, _looked=None,
+        )  # fmt: skip
+        return replace(self, table=table)
+
+    def weighted(self, weights: np.ndarray) -> Self:
+        """The same rows with other weights."""
+        return replace(self, weights=weights)
+
+    @property
+    def cells(self) -> float | None:
+        """The number of cells, if it is known before they are read."""
+        return None if self.rows is None else self.rows * len(self.reader.columns)
+
+    def with_rows(self, batches: list[Any], target: Any, weights: Any) -> Self:
+        """A source like this one, of some of its rows, with their labels and weights."""
+        return type(self)(self.table.holding(batches), self.reader, target, weights)
+
+    def holding(self, chunks: Iterable[TableChunk]) -> Self:
+        """The same source with its rows in memory, as these chunks."""
+        return replace(self, ready=tuple(chunks))
+
+    def chunks(self) -> Iterator[TableChunk]:
         """The chunks of the table. They are read here and converted when `batch` is called."""
         if self.ready:
             yield from self.ready
@@ -107,12 +198,12 @@ class TableSource:
         for given, what in self._given():
             check_length(len(given), done, what)
 
-    def pieces(self, columns: set[str]) -> Iterator[Chunk]:
+    def pieces(self, columns: set[str]) -> Iterator[TableChunk]:
         """The chunks with the given columns only."""
         target = self.target if isinstance(self.target, str) else None
         return self._cut(self.table.batches(columns, target))
 
-    def _cut(self, pieces: Iterable[Rows]) -> Iterator[Chunk]:
+    def _cut(self, pieces: Iterable[Rows]) -> Iterator[TableChunk]:
         done = 0
         for rows in pieces:
             n = len(rows)
@@ -121,8 +212,24 @@ class TableSource:
                 for given in (self.target, self.weights, self.folds)
             )
             if n:
-                yield Chunk(rows, self.reader, labels, weights, folds, done)
+                yield TableChunk(rows, self.reader, labels, weights, folds, done)
             done += n
+
+
+def rows_of_table(
+    table: Table,
+    reader: Reader,
+    target: Any = None,
+    weights: Any = None,
+    ready: tuple[TableChunk, ...] = (),
+    keep: tuple[str, ...] = (),
+) -> RowSource:
+    """The source of the rows of a table.
+
+    `target` and `weights` are names of columns or have one value per row. `ready` are the rows, if
+    they were already converted, and `keep` are columns that are read in addition.
+    """
+    return TableSource(table, reader, target, weights, ready=ready, keep=keep)
 
 
 def _row_by_row(given: Any) -> TypeGuard[Any]:
@@ -131,24 +238,45 @@ def _row_by_row(given: Any) -> TypeGuard[Any]:
 
 
 @dataclass(frozen=True)
-class Chunk:
+class TableChunk(Chunk):
     """Some rows of a table, to be converted to a batch by a worker."""
 
     rows: Rows
     reader: Reader
     target: Any
     weights: Any
-    folds: TableFolds | None = None
+    folds: Folds | None = None
     first: int = 0  # the number of its first row in the table
     made: Batch | None = None  # the batch, if it was already made
 
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def numbers(self) -> np.ndarray:
+        return np.arange(self.first, self.first + len(self))
+
+    @property
+    def share(self) -> float:
+        """The share of the source that was read so far, 0 if unknown."""
+        return self.rows.share
+
+    def batches(self) -> Iterator[Batch]:
+        yield self.batch()
+
     def block(self) -> Any:
         return self.reader.block(self.rows)
 
-    def converted(self) -> Chunk:
+    def row_weights(self) -> np.ndarray:
+        """(n,) the weights of all rows; empty if all are 1."""
+        return weights_of(self.weights, self.rows)
+
+    def folds_of(self, block: Any) -> np.ndarray:
+        """(n,) the fold of each row, or its block of folds."""
+        assert self.folds is not None
+        return self.folds.of(self.rows, block)
+
+    def converted(self) -> TableChunk:
         """The chunk with its batch."""
         return replace(self, made=self.batch())
 

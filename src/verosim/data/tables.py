@@ -160,6 +160,16 @@ def _places(
     return found, at[found]
 
 
+@dataclass(frozen=True)
+class NumberedColumns:
+    """The columns of a table that was an array X with its labels and weights."""
+
+    names: tuple[str, ...]  # of the columns of X, in order
+    target: str
+    target_type: str  # of the labels: "text", "integer" or "boolean"
+    weight: str | None
+
+
 @dataclass
 class Table:
     """The names of the columns and a function that reads the rows.
@@ -183,6 +193,7 @@ class Table:
     # About this number of rows from all parts of the source, if that is faster than a pass.
     read_spread: Callable[[int], Iterator[Rows]] | None = field(default=None, repr=False)
     cluster: Cluster | None = None  # where the rows are, if they are not in this process
+    array: NumberedColumns | None = None  # if its columns have numbers, and not names
     # The rows of the first pass, if every pass runs a query or a stream again.
     passes: PassCounts | None = field(default=None, repr=False)
     steps: tuple[
@@ -260,6 +271,36 @@ class Table:
                 kept = [one.take(np.arange(0, len(one), 2)) for one in kept]
                 step *= 2
         return _thinned(kept, rows)
+
+    def filtered(self, step: RowFilter) -> Table:
+        """The table without some rows. Of a table on a cluster, workers leave them out."""
+        steps = self.steps if self.cluster is None else (*self.steps, step)
+        # The first rows of a cluster are filtered here.
+        before = self if self.cluster is None else replace(self, cluster=None)
+        return replace(self.unread(), read=partial(step, before), rows=None, steps=steps)
+
+    def unread(self) -> Table:
+        """A copy of the table that has not begun to read."""
+        return replace(
+            self, _begun=False, _looked=None, _whole=None, _first=[], read_spread=None, passes=None
+        )
+
+    def first_of(self, name: str) -> Table:
+        """The table of one column, from which a look takes the first rows."""
+        return Table(
+            (name,), partial(_one_column, self, name), native=self.native, typed=self.typed,
+            coded=self.coded,
+        )  # fmt: skip
+
+    @property
+    def place(self) -> str:
+        """Where the rows are, for messages."""
+        return "this process" if self.cluster is None else self.cluster.name
+
+    def check_looked(self, names: Iterable[str]) -> None:
+        """Raise an error if a column that is looked at has a type that is not supported there."""
+        if self.cluster is not None:
+            self.cluster.check_looked(names)
 
     def brought_if_small(self, most: int) -> Table:
         """The table itself, or its rows in this process if it is on a cluster and has few rows."""
@@ -341,6 +382,12 @@ class RowFilter(Protocol):
         """The columns that it needs."""
 
     def __call__(self, table: Table, columns: Iterable[str] | None) -> Iterator[Rows]: ...
+
+
+def _one_column(table: Table, name: str, columns: Iterable[str] | None) -> Iterator[Rows]:
+    if table.cluster is not None:  # the first rows
+        return table.read([name])
+    return (rows.select([name]) for rows in table.batches({name}))
 
 
 def _rows_are_elsewhere(columns: Iterable[str] | None) -> Iterator[Rows]:

@@ -1,17 +1,18 @@
-"""Engines: an engine adds the rows of a source to a zero statistic.
+"""Engines: the shapes of work on the rows of a source, and where they run.
 
 The source decides where: in the threads of this process, or on the cluster where its rows are.
 """
 
-from verosim.engines.cluster import (
-    ChunkWork,
-    cluster_of,
-    map_batches,
-    map_chunks,
-    reduce_chunks,
+from verosim.engines.gather import GatheredRows, gather
+from verosim.engines.shapes import (
+    check_rows_here,
+    iterate,
+    map,
+    map_there,
+    reduce,
     summarise,
 )
-from verosim.engines.local import (
+from verosim.engines.threads import (
     LEAST_CELLS_FOR_THREADS,
     map_jobs,
     map_rows,
@@ -26,15 +27,17 @@ from verosim.engines.local import (
 
 __all__ = [
     "LEAST_CELLS_FOR_THREADS",
-    "ChunkWork",
-    "cluster_of",
-    "map_batches",
-    "map_chunks",
+    "GatheredRows",
+    "check_rows_here",
+    "gather",
+    "iterate",
+    "map",
     "map_jobs",
     "map_rows",
     "map_spans",
+    "map_there",
     "one_blas_thread",
-    "reduce_chunks",
+    "reduce",
     "results_of",
     "spans",
     "summarise",

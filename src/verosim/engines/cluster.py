@@ -2,39 +2,30 @@
 
     T(table) = Σ over partitions of T(partition),   each T computed by the local engine there
 
-A job is a pickled source without rows, and the plan as the bytes of `stats/codec.py`. A worker
-gets the job and the rows of one partition as Arrow batches, and its reply has only plain bytes.
-Both start with the versions of verosim, Python, numpy and pyarrow that made them. A worker compares
-the versions before it reads the job.
+A job is a pickled source without rows, and a pickled visit. A worker gets the job and the rows of
+one partition as Arrow batches, and its reply has only plain bytes. Both start with the versions of
+verosim, Python, numpy and pyarrow that made them. A worker compares the versions before it reads
+the job.
 """
 
 from __future__ import annotations
 
 import json
 import pickle
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import iadd
 from typing import Any
 
-from verosim.data import ArraySource
-from verosim.data.clusters import (
-    Cluster,
-    check_same_columns,
-    needs_all_rows,
-    partition_origin,
-)
+from verosim.data.clusters import check_same_columns, partition_origin
 from verosim.data.libraries import pa
 from verosim.data.same_rows import counting, summed_counts
-from verosim.data.stream import Chunk, TableSource
-from verosim.engines import local
+from verosim.data.stream import TableChunk, TableSource
+from verosim.data.visits import Visit
+from verosim.engines.local import map_here, reduce_here
+from verosim.engines.threads import use_threads
 from verosim.engines.versions import check_versions, versions_here
 from verosim.errors import VerosimError, kept_warnings, warn_again
-from verosim.stats import Statistic
-from verosim.stats.codec import statistic_from_bytes, statistic_to_bytes
 from verosim.stats.plain_trees import damaged, packed_tree, unpacked_tree
 from verosim.stats.tensor_files import read_tensors, tensor_file
 
@@ -46,107 +37,30 @@ LEAST_BATCH = 1 << 13  # smaller batches of an engine are joined
 Ranges = list[list[int]]  # [start, stop) of partition numbers, sorted
 
 
-# What is computed --------------------------------------------------------------------------------
-
-
-class ChunkWork(ABC):
-    """What is computed from each chunk of a table, and how two results become one.
-
-    It is pickled for the workers. The results are plain data after `packed`.
-    """
-
-    @abstractmethod
-    def __call__(self, chunk: Chunk) -> Any:
-        """The result of one chunk."""
-
-    @abstractmethod
-    def joined(self, found: Sequence[Any]) -> Any:
-        """The result of several chunks or partitions, in their order. It may be of none."""
-
-    def packed(self, found: Any) -> Any:
-        """The result as plain data: dicts, lists, tuples, numbers, texts and numpy arrays."""
-        return found
-
-    def unpacked(self, plain: Any) -> Any:
-        """The result, from plain data."""
-        return plain
-
-
-def summarise(source: ArraySource | TableSource, plan: Statistic) -> Statistic:
-    """The statistic of all rows of the source, on the axes of the plan or on wider axes.
-
-    It is computed where the rows are. `plan` is a zero statistic and does not change. The rows that
-    the source leaves out are subtracted.
-    """
-    if isinstance(source, TableSource) and source.without is not None:
-        total = summarise(replace(source, without=None), plan)
-        part = summarise(replace(source.without, reader=source.reader), total.zero())
-        rest = total.without(part)
-        return rest.align(rest.axes.with_groups(total.axes.groups))  # all classes stay
-    cluster = cluster_of(source)
-    if cluster is None or not isinstance(source, TableSource):
-        return local.summarise_here(source, plan)
-    job = _Summing(source.elsewhere(), statistic_to_bytes(plan))
-    return statistic_from_bytes(_run(cluster, source, job))
-
-
-def reduce_chunks(work: ChunkWork, source: TableSource) -> Any:
-    """The results of all chunks of a table, joined where the rows are."""
-    cluster = cluster_of(source)
-    if cluster is None:
-        return _joined_as_read(work, source)
-    return work.unpacked(
-        plain_from_bytes(_run(cluster, source, _Reducing(source.elsewhere(), work)))
-    )
-
-
-def _joined_as_read(work: ChunkWork, source: TableSource) -> Any:
-    """The joined results of the chunks here. A few of them are in memory at a time."""
-    found: list[Any] = []
-    for one in local.map_chunks_here(work, source):
-        found.append(one)
-        if len(found) == MERGED_AT_ONCE:
-            found = [work.joined(found)]
-    return work.joined(found)
-
-
-def map_chunks(work: Callable[[Chunk], Any], source: TableSource) -> Iterator[Any]:
-    """work(chunk) for every chunk of a table, in order. The rows must be in this process."""
-    cluster = cluster_of(source)
-    if cluster is not None:
-        raise needs_all_rows(cluster)
-    return local.map_chunks_here(work, source)
-
-
-def map_batches(
-    work: Callable[[Chunk], pa.RecordBatch], source: TableSource, schema: pa.Schema
-) -> Any:
-    """A lazy frame of the cluster with the batch of each chunk."""
-    cluster = cluster_of(source)
+def run_there(source: TableSource, visit: Visit) -> Any:
+    """What the visit finds in all rows of a source on a cluster."""
+    cluster = source.cluster
     assert cluster is not None
-    source.reader.watched(None)  # the counts of a lazy frame are not sent
-    job = _packed_job(_Mapping(source.elsewhere(), work))
-    return cluster.mapped(job, _columns(source), schema, source.keep)
-
-
-def cluster_of(source: Any) -> Cluster | None:
-    """Where the rows of a source are; None if they are in this process."""
-    if not isinstance(source, TableSource) or source.ready:
-        return None
-    return source.table.cluster
-
-
-def _run(cluster: Cluster, source: TableSource, job: _Job) -> bytes:
-    reply = cluster.reduced(_packed_job(job), _columns(source))
-    header, body = _split(reply)
+    job = _Job(source.elsewhere(), visit.there(cluster))
+    header, body = _split(cluster.reduced(_packed_job(job), _columns(source)))
     check_versions(header["versions"], f"a worker of {cluster.name}")
     warn_again(header["warnings"])
-    watch = source.reader.watch
-    if watch is not None:
-        watch.take(header["unseen"])
-        watch.report()
+    if source.reader.watch is not None:
+        source.reader.watch.take(header["unseen"])
+    source.report()
     cluster.passes.check(header["counts"], job.label_column)
-    return body
+    return job.found_in(body).finish()
+
+
+def run_lazily(
+    source: TableSource, function: Callable[[TableChunk], pa.RecordBatch], schema: pa.Schema
+) -> Any:
+    """A lazy frame of the cluster with the batch of each chunk."""
+    cluster = source.cluster
+    assert cluster is not None
+    source.reader.watched(None)  # the counts of a lazy frame are not sent
+    job = _packed_job(_Job(source.elsewhere(), function))
+    return cluster.mapped(job, _columns(source), schema, source.keep)
 
 
 def _columns(source: TableSource) -> list[str]:
@@ -159,61 +73,31 @@ def _columns(source: TableSource) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Job(ABC):
+class _Job:
+    """A visit of the rows, or a function that makes a batch of each chunk."""
+
     source: TableSource  # without rows
+    work: Any
 
     @property
     def label_column(self) -> str | None:
         target = self.source.target
         return target if isinstance(target, str) else None
 
-    @abstractmethod
-    def of(self, source: TableSource) -> bytes:
-        """The bytes of the rows of one partition."""
+    def found_in(self, body: bytes) -> Visit:
+        """The visit after it has found what is in a reply."""
+        visit: Visit = self.work
+        return visit.holding(visit.unpacked(plain_from_bytes(body)))
 
-    @abstractmethod
-    def merged(self, bodies: list[bytes]) -> bytes:
-        """The bytes of several partitions."""
-
-
-@dataclass(frozen=True)
-class _Summing(_Job):
-    """The statistic of the rows."""
-
-    plan: bytes
-
-    def of(self, source: TableSource) -> bytes:
-        return statistic_to_bytes(local.summarise_here(source, statistic_from_bytes(self.plan)))
-
-    def merged(self, bodies: list[bytes]) -> bytes:
-        return statistic_to_bytes(reduce(iadd, map(statistic_from_bytes, bodies)))
-
-
-@dataclass(frozen=True)
-class _Reducing(_Job):
-    """The joined results of the chunks."""
-
-    work: ChunkWork
-
-    def of(self, source: TableSource) -> bytes:
-        return plain_to_bytes(self.work.packed(_joined_as_read(self.work, source)))
-
-    def merged(self, bodies: list[bytes]) -> bytes:
-        found = [self.work.unpacked(plain_from_bytes(body)) for body in bodies]
-        return plain_to_bytes(self.work.packed(self.work.joined(found)))
-
-
-@dataclass(frozen=True)
-class _Mapping(_Job):
-    """One batch for each chunk. The batches stay on the cluster."""
-
-    work: Callable[[Chunk], pa.RecordBatch]
-
-    def of(self, source: TableSource) -> bytes:
-        raise AssertionError("a job of batches has no reply")
-
-    def merged(self, bodies: list[bytes]) -> bytes:
-        raise AssertionError("a job of batches has no reply")
+    def merged(self, bodies: Iterable[bytes]) -> bytes:
+        """What was found in several replies."""
+        total: Visit = self.work.zero()
+        for number, body in enumerate(bodies):
+            if number:
+                total.merge(self.found_in(body))
+            else:
+                total = self.found_in(body)
+        return plain_to_bytes(total.packed())
 
 
 def _packed_job(job: _Job) -> bytes:
@@ -227,9 +111,9 @@ def partition_reply(job: bytes, number: int, batches: Iterable[pa.RecordBatch]) 
     """The reply of one partition. Engines call this function on a worker, or in a process there."""
     work = _opened(job)
     counts: Counter[str] = Counter()
-    with local.use_threads(1), kept_warnings() as said:
+    with use_threads(1), kept_warnings() as said:
         counted = counting(batches, work.label_column, counts)
-        body = work.of(_partition(work, number, counted))
+        body = plain_to_bytes(reduce_here(_partition(work, number, counted), work.work).packed())
     watch = work.source.reader.watch
     unseen = {} if watch is None else watch.summed()
     header = {
@@ -241,11 +125,10 @@ def partition_reply(job: bytes, number: int, batches: Iterable[pa.RecordBatch]) 
 def partition_batches(
     job: bytes, number: int, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """The batches that a job of `map_batches` makes of one partition."""
+    """The batches that a job of `run_lazily` makes of one partition."""
     work = _opened(job)
-    assert isinstance(work, _Mapping)
-    with local.use_threads(1):
-        yield from local.map_chunks_here(work.work, _partition(work, number, batches))
+    with use_threads(1):
+        yield from map_here(_partition(work, number, batches), work.work)
 
 
 def merged_reply(job: bytes, replies: Sequence[bytes]) -> bytes:
@@ -256,8 +139,8 @@ def merged_reply(job: bytes, replies: Sequence[bytes]) -> bytes:
         check_versions(header["versions"], "another worker")
     partitions = joined_ranges([header["partitions"] for header, _ in found])
     counts = summed_counts(header["counts"] for header, _ in found)
-    with local.use_threads(1), kept_warnings() as said:
-        body = work.merged([body for _, body in found])
+    with use_threads(1), kept_warnings() as said:
+        body = work.merged(body for _, body in found)
     for header, _ in found:
         said |= header["warnings"]
     unseen = _summed_unseen([header["unseen"] for header, _ in found])
@@ -303,11 +186,12 @@ def joined_ranges(ranges: Iterable[Ranges]) -> Ranges:
     return out
 
 
-def _opened(job: bytes) -> Any:
+def _opened(job: bytes) -> _Job:
     """The job, if this process has the versions that made it."""
     header, body = _split(job)
     check_versions(header["versions"], "the process that sent the job")
-    return pickle.loads(body)
+    found: _Job = pickle.loads(body)
+    return found
 
 
 def _partition(work: _Job, number: int, batches: Iterable[pa.RecordBatch]) -> TableSource:

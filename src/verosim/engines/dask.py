@@ -9,7 +9,7 @@ that ran on a lost worker runs again on another one. Its key does not change, so
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from typing import Any
@@ -18,7 +18,6 @@ import numpy as np
 
 from verosim.cached import cached_property
 from verosim.data.clusters import (
-    ArraysThere,
     Cluster,
     check_same_columns,
     output_exists,
@@ -27,7 +26,7 @@ from verosim.data.clusters import (
 from verosim.data.libraries import pa, pd
 from verosim.data.names import list_of_names
 from verosim.data.table_rows import frame_rows
-from verosim.data.tables import BATCH_ROWS, Rows, Table, numbered
+from verosim.data.tables import BATCH_ROWS, NumberedColumns, Rows, Table, numbered
 from verosim.engines.cluster import (
     MERGED_AT_ONCE,
     check_complete,
@@ -56,7 +55,7 @@ def open_frame(frame: Any) -> Table:
     return Table(names, partitions.rows, native="pandas", cluster=partitions)
 
 
-def open_arrays(X: Any, y: Any, sample_weight: Any) -> ArraysThere:
+def open_arrays(X: Any, y: Any, sample_weight: Any) -> Table:
     """Open Dask arrays: the chunks of their rows must be the same."""
     from dask import delayed
     from dask.array import Array
@@ -91,7 +90,8 @@ def open_arrays(X: Any, y: Any, sample_weight: Any) -> ArraysThere:
     kind = {"b": "boolean", "i": "integer", "u": "integer", "f": "integer"}
     target_type = kind.get(y.dtype.kind, "text")
     weight = None if sample_weight is None else "sample_weight"
-    return ArraysThere(open_frame(frame), names, "y", target_type, weight)
+    array = NumberedColumns(names, "y", target_type, weight)
+    return replace(open_frame(frame), array=array)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,232 +1,151 @@
-"""The local engine: the threads of one process add up spans of rows.
+"""The local engine: the threads of this process absorb the chunks of a source.
 
-    summarise_here(source, plan) = plan + Σ over spans of rows
+    reduce_here(source, visit) = visit + Σ over spans of rows, or over chunks
 
-Each thread has one span, defined by row numbers. With the same number of threads, a second run
-gives exactly the same bits.
+An array is divided into one span of rows per thread; the chunks of a table go to the threads in
+turn. With the same number of threads, a second run gives exactly the same bits.
 """
 
 from __future__ import annotations
 
-import os
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar
-from functools import cache, reduce
-from operator import iadd
+from contextlib import nullcontext
 from typing import Any
 
-import numpy as np
-
-from verosim.arguments import checked
-from verosim.data import ArraySource
-from verosim.data.batch import BLOCK_CELLS
 from verosim.data.cells import known_texts
-from verosim.data.sources import cells_per_row
-from verosim.data.stream import Chunk, TableSource
+from verosim.data.source import RowSource
+from verosim.data.sources import ArraySource, cells_per_row
+from verosim.data.stream import TableChunk, TableSource
+from verosim.data.visits import Visit
 from verosim.engines.progress import Progress
-from verosim.errors import VerosimError
+from verosim.engines.threads import (
+    LEAST_CELLS_FOR_THREADS,
+    in_turn,
+    map_spans,
+    spans,
+    threads,
+    use_threads,
+    work_in_order,
+)
 from verosim.linalg import one_blas_thread
-from verosim.stats import Statistic
 
-LEAST_CELLS_FOR_THREADS = 1 << 16  # with fewer cells, starting threads costs more than it saves
 LEAST_PRODUCTS = 1 << 18  # BLAS itself uses one thread for fewer multiplications
-LARGE = 1 << 16  # numbers of a statistic from which new zeros are cheaper than a copy
-
-_limit: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
-def threads() -> int:
-    """The number of threads that verosim uses.
-
-    It is the number of the innermost `use_threads` block. Without such a block it is the
-    environment variable VEROSIM_THREADS. Without this variable it is the number of cores that the
-    process may use.
-
-    Returns
-    -------
-    int
-        The number of threads, at least 1.
-
-    Raises
-    ------
-    VerosimError
-        If VEROSIM_THREADS is not a whole number.
-
-    See Also
-    --------
-    use_threads : Set the number of threads for a block of code.
-
-    Examples
-    --------
-    >>> import verosim
-    >>> with verosim.use_threads(3):
-    ...     verosim.threads()
-    3
-    """
-    limit = _limit.get()
-    if limit is not None:
-        return limit
-    if "VEROSIM_THREADS" in os.environ:
-        return _count(os.environ["VEROSIM_THREADS"])
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def reduce_here(source: RowSource, visit: Visit) -> Visit:
+    """The visit after it has absorbed all rows of the source."""
+    if isinstance(source, ArraySource):
+        return _reduced_array(source, visit)
+    assert isinstance(source, TableSource)
+    return _reduced_table(source, visit)
 
 
-@contextmanager
-@checked
-def use_threads(count: int) -> Iterator[None]:
-    """Set the number of threads for a block of code.
-
-    Use it in a `with` statement. The old number is valid again after the block. The setting is
-    local to the current thread or asyncio task. Sums are added in another order with another number
-    of threads, so results may then differ in the last digits.
-
-    Parameters
-    ----------
-    count : int
-        The number of threads. Numbers below 1 mean 1.
-
-    Returns
-    -------
-    context manager
-        An object for the `with` statement. It has no value.
-
-    Raises
-    ------
-    VerosimError
-        If `count` is not a number.
-
-    See Also
-    --------
-    threads : The number of threads that verosim uses.
-
-    Examples
-    --------
-    >>> import verosim
-    >>> with verosim.use_threads(1):
-    ...     verosim.threads(), verosim.GaussianNB().fit([[1.0], [2.0]], [0, 1]).n_features_in_
-    (1, 1)
-    """
-    before = _limit.set(_count(count))
-    try:
-        yield
-    finally:
-        _limit.reset(before)
-
-
-def _count(value: Any) -> int:
-    try:
-        return max(1, int(value))
-    except (TypeError, ValueError):
-        raise VerosimError(
-            f"The number of threads must be a whole number; got {value!r}.",
-            "Set use_threads(…) or the environment variable VEROSIM_THREADS to a whole number.",
-        ) from None
-
-
-@cache
-def _lane(worker: int) -> ThreadPoolExecutor:
-    """A pool with one thread, so that the chunks of a worker are absorbed in order."""
-    return ThreadPoolExecutor(1, thread_name_prefix=f"verosim-{worker}")
-
-
-@cache
-def _pool(count: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(count, thread_name_prefix="verosim")
-
-
-if hasattr(os, "register_at_fork"):  # a forked child process does not have the threads of the pool
-    os.register_at_fork(after_in_child=_pool.cache_clear)
-    os.register_at_fork(after_in_child=_lane.cache_clear)
-
-
-def summarise_here(source: ArraySource | TableSource, plan: Statistic) -> Statistic:
-    """The statistic of all rows of the source, on the axes of the plan or on wider axes.
-
-    `plan` is a zero statistic and does not change.
-    """
-    if isinstance(source, TableSource):
-        return _summarise_stream(source, plan)
-    n, size = len(source), plan.size
+def _reduced_array(source: ArraySource, visit: Visit) -> Visit:
+    n, size = len(source), visit.size
     cells = n * cells_per_row(source.X)
-    # With few rows, adding a second large statistic costs more than counting.
+    # With few rows, merging a second large visit costs more than one thread needs.
     bounds = spans(n, cells if size < cells else 0)
-    first = _unused(plan)
+    first = visit.zero()
     if len(bounds) == 2:
         # A product of a few rows is too small for several threads of BLAS.
         few = cells < LEAST_CELLS_FOR_THREADS and n * size >= LEAST_PRODUCTS
         with one_blas_thread if few else nullcontext():
-            for batch in source.batches():
-                first.absorb(batch)
+            first.absorb(source.span(0, n))
         return first
-    look = next((batch for batch in source.batches() if len(batch)), None)
-    if look is not None:
-        look = next(iter(look.blocks()))
-        first.prepare(look)
-    parts = [first, *(_unused(first) for _ in bounds[2:])]
+    if visit.prepares:
+        look = next((batch for batch in source.batches() if len(batch)), None)
+        if look is not None:
+            first.prepare(next(iter(look.blocks())))
+    parts = [first, *(first.zero() for _ in bounds[2:])]
 
     def absorb(span: int, start: int, stop: int) -> None:
-        for batch in source.batches(start, stop):
-            parts[span].absorb(batch)
+        with use_threads(1):
+            parts[span].absorb(source.span(start, stop))
 
     map_spans(absorb, bounds)
-    return reduce(iadd, parts)
+    return _merged(parts)
 
 
-def _unused(plan: Statistic) -> Statistic:
-    """A copy of a statistic without rows. Large arrays of new zeros need no memory before use."""
-    return plan.zero() if plan.size > LARGE else plan.copy()
-
-
-def _summarise_stream(source: TableSource, plan: Statistic) -> Statistic:
+def _reduced_table(source: TableSource, visit: Visit) -> Visit:
     """Chunks go to the threads in turn, so that a second run gives exactly the same bits."""
     count = _threads_for(source)
     chunks = source.chunks()
-    parts: list[Statistic] = []
-    few = count == 1 and (source.rows or LEAST_PRODUCTS) * plan.size < LEAST_PRODUCTS
-    with Progress(source.rows) as bar, nullcontext() if few else one_blas_thread, known_texts:
-        for chunk in chunks:  # the first rows define pivots and codes for all workers
-            first, batch = _unused(plan).with_classes_of(chunk.batch())
-            if len(batch):
-                first.prepare(batch)
-                parts = [first, *(_unused(first) for _ in range(count - 1))]
-                first.absorb(batch)
-                bar.advance(len(chunk), chunk.rows.share)
-                break
-        else:
-            return _unused(plan)
+    parts = [visit.zero()]
+    with Progress(source.rows) as bar, _blas_for(source, visit.size, count), known_texts:
+        for chunk in chunks:  # the first rows fix what all workers share
+            first = chunk.converted() if visit.prepares else chunk
+            if visit.prepares and not len(first.batch()):
+                parts[0].absorb(first)
+                continue
+            if visit.prepares:
+                parts[0].prepare(first.batch())
+            parts += [parts[0].zero() for _ in range(count - 1)]
+            with use_threads(1) if count > 1 else nullcontext():
+                parts[0].absorb(first)
+            bar.advance(len(chunk), chunk.share)
+            break
 
-        def absorb(worker: int, chunk: Chunk) -> tuple[int, float]:
-            part, batch = parts[worker].with_classes_of(chunk.batch())
-            part.absorb(batch)
-            parts[worker] = part
-            return len(chunk), chunk.rows.share
+        def absorb(worker: int, chunk: TableChunk) -> tuple[int, float]:
+            with use_threads(1) if count > 1 else nullcontext():
+                parts[worker].absorb(chunk)
+            return len(chunk), chunk.share
 
-        for rows, share in _in_turn(absorb, chunks, count):
+        for rows, share in in_turn(absorb, chunks, count):
             bar.advance(rows, share)
-    return reduce(iadd, parts)
+    source.report()
+    return _merged(parts)
 
 
-def map_chunks_here(work: Callable[[Chunk], Any], source: TableSource) -> Iterator[Any]:
-    """work(chunk) for every chunk of a table, in order. A few chunks are in memory at a time."""
+def _merged(parts: list[Visit]) -> Visit:
+    first = parts[0]
+    for part in parts[1:]:
+        first.merge(part)
+    return first
+
+
+def map_here(
+    source: RowSource, function: Callable[[Any], Any], rows: int | None = None
+) -> Iterator[Any]:
+    """function(chunk) for every chunk, in order. A few chunks are in memory at a time.
+
+    An array is one chunk, or chunks of so many rows.
+    """
+    if isinstance(source, ArraySource):
+        n = len(source)
+        if rows is None or n <= rows:
+            return map(function, source.chunks())
+        pieces = (source.span(at, min(n, at + rows)) for at in range(0, n, rows))
+        few = source.cells < LEAST_CELLS_FOR_THREADS
+        return map(function, pieces) if few else work_in_order(function, pieces)
+    assert isinstance(source, TableSource)
+    return _mapped_table(source, function)
+
+
+def _mapped_table(source: TableSource, function: Callable[[TableChunk], Any]) -> Iterator[Any]:
     count = _threads_for(source)
-    columns = len(source.table.names)
-    few = count == 1 and (source.rows or LEAST_PRODUCTS) * columns**2 < LEAST_PRODUCTS
+    few = _is_small(source, 0, count)
 
-    def alone(_: int, chunk: Chunk) -> tuple[Any, int, float]:
+    def alone(_: int, chunk: TableChunk) -> tuple[Any, int, float]:
         if few:
-            return work(chunk), len(chunk), chunk.rows.share
+            return function(chunk), len(chunk), chunk.share
         with use_threads(1), one_blas_thread:
-            return work(chunk), len(chunk), chunk.rows.share
+            return function(chunk), len(chunk), chunk.share
 
     with Progress(source.rows) as bar, known_texts:
-        for out, rows, share in _in_turn(alone, source.chunks(), count):
+        for out, rows, share in in_turn(alone, source.chunks(), count):
             bar.advance(rows, share)
             yield out
-    if source.reader.watch is not None:
-        source.reader.watch.report()
+    source.report()
+
+
+def _blas_for(source: TableSource, size: int, count: int) -> Any:
+    """One thread of BLAS, unless the products are too small for several threads anyway."""
+    return nullcontext() if _is_small(source, size, count) else one_blas_thread
+
+
+def _is_small(source: TableSource, size: int, count: int) -> bool:
+    size = size or len(source.table.names) ** 2
+    return count == 1 and (source.rows or LEAST_PRODUCTS) * size < LEAST_PRODUCTS
 
 
 def _threads_for(source: TableSource) -> int:
@@ -235,93 +154,3 @@ def _threads_for(source: TableSource) -> int:
     if rows is not None and rows * len(source.table.names) < LEAST_CELLS_FOR_THREADS:
         return 1
     return threads()
-
-
-def _in_turn(work: Callable[[int, Any], Any], chunks: Iterator[Any], count: int) -> Iterator[Any]:
-    """work(worker, chunk) in order: worker i has the chunks i, i + count, i + 2 count, …
-
-    An error or an interrupt stops the work.
-    """
-    if count == 1:
-        yield from (work(0, chunk) for chunk in chunks)
-        return
-    waiting: deque[Future[Any]] = deque()
-    try:
-        for i, chunk in enumerate(chunks):
-            waiting.append(_lane(i % count).submit(work, i % count, chunk))
-            if len(waiting) > count + 1:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:
-            future.cancel()
-        wait(waiting)
-
-
-def work_in_order(work: Callable[[Any], Any], items: Iterator[Any]) -> Iterator[Any]:
-    """work(item) of each item, in order, with all threads. Each call of `work` uses one thread.
-
-    The thread that calls this function makes the items, while the others work.
-    """
-
-    def alone(_: int, item: Any) -> Any:
-        with use_threads(1), one_blas_thread:
-            return work(item)
-
-    yield from _in_turn(alone, items, threads())
-
-
-def map_rows(work: Callable[[int, int], None], X: Any) -> None:
-    """Call work(start, stop) for blocks of rows of X, with all threads."""
-    n = X.shape[0]
-    cells = X.shape[1] if type(X) is np.ndarray else cells_per_row(X)
-    if 0 < n * cells <= BLOCK_CELLS:
-        work(0, n)
-        return
-    step = max(1, int(BLOCK_CELLS / max(cells, 1)))
-    map_jobs(lambda job: work(job * step, min(n, (job + 1) * step)), -(-n // step))
-
-
-def map_jobs(work: Callable[[int], None], count: int) -> None:
-    """Call work(0), …, work(count − 1), with all threads.
-
-    If `work` calls this function too, it must do so in a `use_threads(1)` block.
-    """
-    if count == 1 or threads() == 1:
-        for job in range(count):
-            work(job)
-        return
-    with one_blas_thread:
-        list(_pool(threads()).map(work, range(count)))
-
-
-def results_of(work: Callable[[int], Any], count: int, cells: float) -> list[Any]:
-    """[work(0), …, work(count − 1)], with all threads if the rows have many cells.
-
-    Each call of `work` uses one thread.
-    """
-    out: list[Any] = [None] * count
-
-    def job(i: int) -> None:
-        with use_threads(1):
-            out[i] = work(i)
-
-    with one_blas_thread:
-        if cells < LEAST_CELLS_FOR_THREADS:
-            for i in range(count):
-                job(i)
-        else:
-            map_jobs(job, count)
-    return out
-
-
-def spans(n: int, cells: float) -> list[int]:
-    """The bounds of the spans of n rows: one span per thread, and a single span for few cells."""
-    count = 1 if cells < LEAST_CELLS_FOR_THREADS else max(1, min(threads(), n))
-    return [n * i // count for i in range(count + 1)]
-
-
-def map_spans(work: Callable[[int, int, int], None], bounds: list[int]) -> None:
-    """Call work(span, start, stop) for each span between the bounds, with all threads."""
-    map_jobs(lambda span: work(span, bounds[span], bounds[span + 1]), len(bounds) - 1)

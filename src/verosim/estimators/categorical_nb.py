@@ -44,9 +44,8 @@ class CategoricalSpec(Spec):
 
     def plan(self, axes: Axes, source: Any) -> Counts:
         codes: Any = Categories.empty(axes.size("column"))
-        reader = getattr(source, "reader", None)
-        if reader is not None and not isinstance(reader, ValueReader):
-            schema = reader.schema
+        schema = source.schema
+        if schema is not None and not isinstance(source.reader, ValueReader):
             frequent = tuple(column.frequent for column in schema.used)
             declared = tuple(column.values for column in schema.used)
             caps = (schema.max_categories,) * len(frequent)

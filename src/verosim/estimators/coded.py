@@ -16,7 +16,6 @@ from verosim.arguments import checked, whole
 from verosim.axes import CellCodes
 from verosim.data.cell_columns import Structure
 from verosim.data.schema import Schema
-from verosim.data.stream import TableSource
 from verosim.data.tables import Table
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier
@@ -34,7 +33,6 @@ from verosim.models.structure import (
     CellRows,
     ChooseParents,
     cell_codes,
-    converted,
 )
 
 if TYPE_CHECKING:
@@ -82,16 +80,6 @@ class CodedSpec(Spec):
     def look(self, table: Table, target: str | None, **given: Any) -> Schema:
         return full_look(table, target, columns=self.columns, **given)
 
-    def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
-        check_same_kinds(schema, self.columns)
-        schema = self.described(schema, rows.first)
-        if self.structure_key in dict(schema.structures):
-            return schema
-        source = TableSource(rows.table, CellReader(schema), rows.labels, rows.weights)
-        source = converted(source)
-        rows.ready.extend(source.ready)
-        return self.chosen(schema, CellRows.of_table(schema.cells, source))
-
     @property
     def reading(self) -> str:
         return "cells"
@@ -100,13 +88,19 @@ class CodedSpec(Spec):
     def chooses_by_labels(self) -> bool:
         return self.parents is not None or isinstance(self.bins, str)
 
-    def described(self, schema: Schema, rows: FirstRows) -> Schema:
+    def look_closer(self, schema: Schema, first: FirstRows) -> Schema:
         self.check_bins()
-        return schema if schema.cells else with_cells(schema, rows)
+        return schema if schema.cells else with_cells(schema, first)
 
-    def chosen(self, schema: Schema, rows: CellRows) -> Schema:
+    def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
+        check_same_kinds(schema, self.columns)
+        return super().settled(schema, rows)
+
+    def choose(self, schema: Schema, rows: Any) -> Schema:
         if self.structure_key in dict(schema.structures):
             return schema
+        if not isinstance(rows, CellRows):  # several models share the counts of cells
+            rows = CellRows.of_table(schema.cells, rows.as_cells(CellReader(schema)))
         found = rows.structure(self.bins, self.parents)
         return replace(schema, structures=(*schema.structures, (self.structure_key, found)))
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from verosim import engines
 from verosim.arguments import finite, one_of
 from verosim.axes import Columns
 from verosim.axes.codes import is_missing
@@ -21,7 +22,7 @@ from verosim.data.adapters import is_frame, is_source, open_table
 from verosim.data.arrays import SparseRows
 from verosim.data.filled_cells import NewCells, filled_array, with_new_cells
 from verosim.data.libraries import pa
-from verosim.data.stream import Chunk, TableSource
+from verosim.data.stream import TableChunk
 from verosim.densities import Params
 from verosim.densities.conditionals import DRAW, MEAN, MODE, Conditionals
 from verosim.errors import VerosimError, VerosimWarning, listed, warn
@@ -168,14 +169,15 @@ def imputed(state: State, X: Any, opened: Any, how: str, rng: np.random.Generato
     conditionals = exact_conditionals(state, "impute")
     filler = _Filler(state, conditionals, how, rng)
     rows = open_to_score(state, opened)
-    if isinstance(rows, TableSource):
+    engines.check_rows_here(rows, "The method impute")
+    if rows.reader is not None:
         return filler.table(X, rows)
-    if isinstance(rows, SparseRows):
+    if isinstance(rows.X, SparseRows):
         raise VerosimError(
             "The method impute needs a dense array or a table; got a sparse matrix.",
             "Use X.toarray() on as many rows as fit in memory.",
         )
-    return filler.array(X, rows)
+    return filler.array(X, rows.X)
 
 
 class _Filler:
@@ -227,7 +229,7 @@ class _Filler:
         }
         return with_new_cells(X, cells)
 
-    def table(self, X: Any, source: TableSource) -> Any:
+    def table(self, X: Any, source: Any) -> Any:
         if not source.table.in_memory:
             return self._stream(source)
         found: dict[str, list[NewCells]] = {}
@@ -249,20 +251,20 @@ class _Filler:
             out[new.rows, source.table.names.index(name)] = new.values.to_pylist()
         return out
 
-    def _cells(self, chunk: Chunk) -> dict[str, NewCells]:
+    def _cells(self, chunk: TableChunk) -> dict[str, NewCells]:
         missing, values = self.values(chunk.block(), chunk.rows.start)
         cells, kept = new_cells(chunk.reader, chunk.rows, missing, values, self.how)
         self.kept |= kept
         return cells
 
-    def _stream(self, source: TableSource) -> Any:
+    def _stream(self, source: Any) -> Any:
         """An Arrow record-batch reader that fills in each piece when it is read."""
         names = list(source.table.names)
         whole = self.how == MEAN  # a mean of whole numbers is a fraction
         numbers = {c.name for c in source.reader.schema.used if c.role == "number"}
         types: dict[str, Any] = {}
 
-        def filled(chunk: Chunk) -> pa.RecordBatch:
+        def filled(chunk: TableChunk) -> pa.RecordBatch:
             cells, arrays = self._cells(chunk), []
             for name in names:
                 array = chunk.rows.batch.column(name)

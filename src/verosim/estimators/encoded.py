@@ -19,7 +19,6 @@ from verosim.estimators.discriminant import FullSpec, LDASpec, RDASpec
 from verosim.kinds.design_look import with_design
 from verosim.kinds.design_reader import DesignReader
 from verosim.kinds.first_rows import FirstRows
-from verosim.models.spec import LabelledTable
 
 if TYPE_CHECKING:
     from verosim.densities import EMGaussian, FullGaussian
@@ -43,12 +42,9 @@ class EncodedSpec(FullSpec):
     def is_density(self) -> bool:
         return False
 
-    def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
-        return self.described(schema, rows.first)
-
-    def described(self, schema: Schema, rows: FirstRows) -> Schema:
+    def look_closer(self, schema: Schema, first: FirstRows) -> Schema:
         self.check_encode()
-        return with_design(schema, rows)
+        return with_design(schema, first)
 
     @property
     def reading(self) -> str:

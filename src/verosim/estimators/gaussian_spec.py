@@ -15,8 +15,7 @@ import numpy as np
 from verosim.arguments import finite, one_of
 from verosim.axes import Axes, Groups
 from verosim.cached import cached_property
-from verosim.data import ArraySource
-from verosim.data.stream import TableSource
+from verosim.data.source import RowSource
 from verosim.errors import VerosimError
 from verosim.models import Spec
 from verosim.stats import Moments, Statistic
@@ -42,9 +41,7 @@ class GaussianSpec(Spec):
     def is_decomposable(self) -> bool:
         return super().is_decomposable and not self.robust
 
-    def counted_rows(
-        self, source: ArraySource | TableSource, groups: Groups
-    ) -> ArraySource | TableSource:
+    def counted_rows(self, source: RowSource, groups: Groups) -> RowSource:
         if not self.robust:
             return source
         from verosim.estimators.robust import screened

@@ -16,8 +16,8 @@ from verosim.arguments import one_of
 from verosim.axes import Axes, Bins, JointBins
 from verosim.axes.bins import edges_of
 from verosim.cached import cached_property
-from verosim.data import ArraySource
-from verosim.data.stream import TableSource
+from verosim.data.source import RowSource
+from verosim.data.sources import joined_blocks
 from verosim.data.tables import FIRST_LOOK_ROWS
 from verosim.densities import Density, Histogram
 from verosim.errors import VerosimError, VerosimWarning, warn
@@ -39,7 +39,7 @@ class HistogramSpec(Spec):
     def statistic_settings(self) -> dict[str, Any]:
         return {"bins": self.bins, "strategy": self.strategy}
 
-    def plan(self, axes: Axes, source: ArraySource | TableSource) -> Counts:
+    def plan(self, axes: Axes, source: RowSource) -> Counts:
         return Counts(axes.with_codes(self.edges(axes, *rows_for_bins(source))), what="codes")
 
     @cached_property
@@ -105,13 +105,14 @@ class HistogramSpec(Spec):
         return edges
 
 
-def rows_for_bins(source: ArraySource | TableSource) -> tuple[np.ndarray, np.ndarray]:
+def rows_for_bins(source: RowSource) -> tuple[np.ndarray, np.ndarray]:
     """Rows (m, d) and weights (m,) that fix the bins: all of an array, the first of a table."""
-    if not isinstance(source, TableSource):
-        return source.X, source.weights
-    batches = [chunk.batch() for chunk in source.first(FIRST_LOOK_ROWS)]
-    rows = np.concatenate([batch.block for batch in batches])[:FIRST_LOOK_ROWS]
-    return rows, np.concatenate([batch.weights for batch in batches])[:FIRST_LOOK_ROWS]
+    chunks = source.first(FIRST_LOOK_ROWS)
+    if not chunks:
+        raise VerosimError("The table has no rows.", "The bins need rows; check the table.")
+    most = None if source.schema is None else FIRST_LOOK_ROWS
+    rows = joined_blocks([chunk.block() for chunk in chunks])[:most]
+    return rows, np.concatenate([chunk.row_weights() for chunk in chunks])[:most]
 
 
 def bin_edges(model: GenerativeClassifier) -> list[np.ndarray]:

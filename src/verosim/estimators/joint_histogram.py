@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from verosim.axes import Axes, Categories, JointBins
 from verosim.bayes.sample_size import rows_for_histogram
 from verosim.cached import cached_property
-from verosim.data import ArraySource
-from verosim.data.stream import TableSource
+from verosim.data.source import RowSource
 from verosim.densities import Density, JointHistogramDensity
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.base import GenerativeClassifier
@@ -35,7 +34,7 @@ class JointHistogramSpec(HistogramSpec):
     def allows_missing(self) -> bool:
         return False
 
-    def plan(self, axes: Axes, source: ArraySource | TableSource) -> Counts:
+    def plan(self, axes: Axes, source: RowSource) -> Counts:
         X, weights = rows_for_bins(source)
         bins = self.edges(axes, X, weights)
         cells = JointBins(bins, Categories.empty(1))

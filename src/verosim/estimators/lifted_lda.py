@@ -20,7 +20,6 @@ from verosim.kinds.design_look import with_design
 from verosim.kinds.design_reader import DesignReader
 from verosim.kinds.first_rows import FirstRows
 from verosim.models import Spec
-from verosim.models.spec import LabelledTable
 from verosim.stats import LiftedMoments, Statistic
 
 if TYPE_CHECKING:
@@ -60,12 +59,9 @@ class LiftedSpec(Spec):
         finite("scale", self.scale, least=np.finfo(float).tiny)
         whole("random_state", self.random_state, 0, LARGEST_SEED)
 
-    def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
-        return self.described(schema, rows.first)
-
-    def described(self, schema: Schema, rows: FirstRows) -> Schema:
+    def look_closer(self, schema: Schema, first: FirstRows) -> Schema:
         self.check_lift()
-        return with_design(schema, rows, distance=True)
+        return with_design(schema, first, distance=True)
 
     @property
     def reading(self) -> str:

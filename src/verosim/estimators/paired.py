@@ -14,7 +14,6 @@ from verosim.axes import Axes
 from verosim.cached import cached_property
 from verosim.data.schema import Schema
 from verosim.data.sources import CELLS_PART
-from verosim.data.stream import TableSource
 from verosim.densities.interactions import PairedDensity
 from verosim.estimators.table import NaiveBayes
 from verosim.estimators.table_spec import TableSpec
@@ -22,11 +21,11 @@ from verosim.kinds.cell_look import with_cells
 from verosim.kinds.cell_reader import CellReader
 from verosim.kinds.paired_reader import PairedReader
 from verosim.kinds.text import TEXT
-from verosim.models.spec import LabelledTable
 from verosim.models.structure import CellRows, cell_codes
 from verosim.stats import Pairs, Product
 
 if TYPE_CHECKING:
+    from verosim.kinds.first_rows import FirstRows
     from verosim.typing import ClassWeight, Priors
 
 STRUCTURE = "pairs"  # the bins of the pairs, among the structures of a schema
@@ -40,13 +39,17 @@ class PairedSpec(TableSpec):
 
     may_wait = False  # the weights of pairs are estimated at fit
 
-    def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
-        schema = super().settled(schema, rows)
+    def look_closer(self, schema: Schema, first: FirstRows) -> Schema:
+        schema = super().look_closer(schema, first)
+        if schema.cells or len(schema.of(TEXT.name)) == len(schema.used):
+            return schema
+        return with_cells(schema, first)
+
+    def choose(self, schema: Schema, rows: Any) -> Schema:
+        schema = super().choose(schema, rows)
         if STRUCTURE in dict(schema.structures) or len(schema.of(TEXT.name)) == len(schema.used):
             return schema
-        if not schema.cells:
-            schema = with_cells(schema, rows.first)
-        source = TableSource(rows.table, CellReader(schema), rows.labels, rows.weights)
+        source = rows.read_as("cells", CellReader(schema))
         found = CellRows.of_table(schema.cells, source).bins_for_pairs()
         return replace(schema, structures=(*schema.structures, (STRUCTURE, found)))
 

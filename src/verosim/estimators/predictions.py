@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from verosim import kernels
+from verosim import engines, kernels
 from verosim.axes.groups import label_text
 from verosim.bayes.rule import Rule
 from verosim.data import as_weights, cells
 from verosim.data.label_match import SAME_LABELS_HINT, are_equal, check_shared, codes_of_target
 from verosim.data.libraries import pa
 from verosim.data.schema import Schema
+from verosim.data.source import RowSource
 from verosim.data.stream import (
-    Chunk,
-    TableSource,
+    TableChunk,
     UnreadableLabel,
     kind_of_labels,
-    weights_of,
+    rows_of_table,
 )
 from verosim.data.tables import check_names
-from verosim.engines import ChunkWork, cluster_of, map_batches, map_chunks, reduce_chunks
+from verosim.data.visits import Visit
 from verosim.errors import VerosimError
 from verosim.estimators.checks import empty_table
 from verosim.folds.inputs import inputs_of
@@ -33,7 +33,7 @@ from verosim.models.opening import open_table_to_score
 
 
 def prediction_reader(
-    rule: Rule, classes: np.ndarray, source: TableSource, keep: Any, density: bool = True
+    rule: Rule, classes: np.ndarray, source: RowSource, keep: Any, density: bool = True
 ) -> Any:
     """An Arrow record-batch reader that predicts each piece when it is read.
 
@@ -46,14 +46,12 @@ def prediction_reader(
     names = [*keep, "prediction", *(f"p_{label_text(label)}" for label in classes)]
     names += ["log_density"] * density
     check_names(names)
-    kept = TableSource(source.table, source.reader, keep=tuple(keep))
+    kept = rows_of_table(source.table, source.reader, keep=tuple(keep))
     predict = _Predicting(rule, classes, tuple(keep), tuple(names), density)
-    cluster = cluster_of(kept)
-    if cluster is not None:
-        types = {field.name: field.type for field in cluster.schema()}
-        predict.types.update((name, cells.type_of_values(types[name])) for name in keep)
-        return map_batches(predict, kept, predict.schema())
-    batches = map_chunks(predict, kept)
+    there = engines.map_there(kept, predict, predict.schema)
+    if there is not None:
+        return there
+    batches = engines.map(kept, predict)
     first = next(batches, None)
     if first is None:
         raise empty_table()
@@ -76,7 +74,7 @@ class _Predicting:
     density: bool
     types: dict[str, pa.DataType] = field(default_factory=dict)  # of the kept columns
 
-    def __call__(self, chunk: Chunk) -> pa.RecordBatch:
+    def __call__(self, chunk: TableChunk) -> pa.RecordBatch:
         found: list[np.ndarray] = []  # the log density, if it is wanted
         if self.density:
             log_posterior, *found = self.rule.posterior_and_density(chunk.block())
@@ -92,7 +90,7 @@ class _Predicting:
     def _labels(self) -> pa.Array:
         return cells.label_column(self.classes.tolist())
 
-    def _kept(self, chunk: Chunk, name: str) -> pa.Array:
+    def _kept(self, chunk: TableChunk, name: str) -> pa.Array:
         """A kept column, cast to its type in the first piece: pieces of a table may differ."""
         array = cells.without_dictionary(chunk.rows.batch.column(name))
         try:
@@ -104,8 +102,10 @@ class _Predicting:
                 "Keep only columns with one type.",
             ) from None
 
-    def schema(self) -> pa.Schema:
-        """The names and types of the result, if the types of the kept columns are known."""
+    def schema(self, table: pa.Schema) -> pa.Schema:
+        """The names and types of the result, from those of the table."""
+        found = {field.name: field.type for field in table}
+        self.types.update((name, cells.type_of_values(found[name])) for name in self.keep)
         numbers = len(self.names) - len(self.keep) - 1
         types = [*(self.types[name] for name in self.keep), self._labels().type]
         types += [pa.float64()] * numbers
@@ -142,7 +142,7 @@ def rows_to_score(
     return found.X, found.y, found.sample_weight
 
 
-def accuracy(rule: Rule, classes: np.ndarray, source: TableSource) -> float:
+def accuracy(rule: Rule, classes: np.ndarray, source: RowSource) -> float:
     """The weighted share of rows with a correct prediction."""
     weight = source.weights if isinstance(source.weights, str) else None
     from verosim.kinds.look import check_columns
@@ -154,7 +154,7 @@ def accuracy(rule: Rule, classes: np.ndarray, source: TableSource) -> float:
         schema = replace(schema, target=source.target, target_type=kind)
 
     try:
-        right, total, labels = reduce_chunks(_Hits(rule, classes, schema), source)
+        right, total, labels = engines.reduce(source, _Hits(rule, classes, schema))
     except UnreadableLabel as error:
         raise VerosimError(
             f"{error.what} The classes of the model are {classes.tolist()[:5]}.", SAME_LABELS_HINT
@@ -165,26 +165,30 @@ def accuracy(rule: Rule, classes: np.ndarray, source: TableSource) -> float:
     return right / total
 
 
-@dataclass(frozen=True)
-class _Hits(ChunkWork):
+@dataclass
+class _Hits(Visit):
     """The weight of the rows with a correct prediction, the weight of all rows, and the labels."""
 
     rule: Rule
     classes: np.ndarray  # (C,)
     schema: Schema
 
-    def __call__(self, chunk: Chunk) -> tuple[float, float, list[Any]]:
+    def nothing(self) -> tuple[float, float, list[Any]]:
+        return 0.0, 0.0, []
+
+    def absorb(self, chunk: TableChunk) -> None:
         codes, labels = codes_of_target(chunk.target, chunk.rows, self.schema, self.classes)
-        weights = weights_of(chunk.weights, chunk.rows)
+        weights = chunk.row_weights()
         right = are_equal(self.classes[self.rule.decide(chunk.block())], labels[codes])
         weights = weights if len(weights) else np.ones(len(right))
-        return float(weights @ right), float(weights.sum()), labels.tolist()
+        self._add(float(weights @ right), float(weights.sum()), labels.tolist())
 
-    def joined(
-        self, found: Sequence[tuple[float, float, list[Any]]]
-    ) -> tuple[float, float, list[Any]]:
-        right, total = sum(one[0] for one in found), sum(one[1] for one in found)
-        return right, total, list(dict.fromkeys(label for one in found for label in one[2]))
+    def _add(self, right: float, total: float, labels: list[Any]) -> None:
+        known = list(dict.fromkeys([*self.found[2], *labels]))
+        self.found = self.found[0] + right, self.found[1] + total, known
+
+    def merge(self, other: Self) -> None:
+        self._add(*other.found)
 
 
 def table_accuracy(

@@ -15,19 +15,17 @@ distances, Journal of Computational and Graphical Statistics 14, 928–946.
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, solve_triangular
 from scipy.stats import chi2, f, norm, t
 
+from verosim import engines
 from verosim.axes import Groups
-from verosim.data import ArraySource, SparseRows
-from verosim.data.clusters import check_is_here
-from verosim.data.stream import TableSource
-from verosim.engines import map_chunks, one_blas_thread
+from verosim.data import SparseRows
+from verosim.data.source import RowSource
+from verosim.engines import one_blas_thread
 from verosim.errors import VerosimError, VerosimWarning, warn
 
 KEPT_SHARE = 0.975  # share of a Gaussian class that is kept
@@ -50,43 +48,15 @@ class Refused(VerosimError, AttributeError):
 # The rows of a source ---------------------------------------------------------------------------
 
 
-def screened(
-    source: ArraySource | TableSource, groups: Groups, allow_missing: bool
-) -> ArraySource | TableSource:
+def screened(source: RowSource, groups: Groups, allow_missing: bool) -> RowSource:
     """The source with weight zero for its outliers. `allow_missing` allows missing cells."""
-    if isinstance(source, TableSource):
-        return _screened_table(source, groups, allow_missing)
-    weights = _kept(source.X, source.groups, source.weights, groups, allow_missing)
-    return ArraySource(source.X, source.groups, weights, raw=source.raw)
-
-
-def _screened_table(source: TableSource, groups: Groups, allow_missing: bool) -> TableSource:
-    """The same for a table, which is read into memory once."""
-    check_is_here(source.table, "robust=True")
-    parts = list(map_chunks(lambda chunk: (chunk, chunk.batch()), source))
-    own = [Groups(np.empty(0) if b.labels is None else b.labels) for _, b in parts]
-    groups = reduce(Groups.union, own, groups)
-    batches = [
-        batch.regrouped(mine.positions(groups), 1)
-        for (_, batch), mine in zip(parts, own, strict=True)
-    ]
-    start, at, weights = 0, [], []
-    for (chunk, _), batch in zip(parts, batches, strict=True):
-        at.append(np.asarray(batch.numbers) - chunk.rows.start + start)
-        weights.append(batch.weights if len(batch.weights) else np.ones(len(batch)))
-        start += len(chunk)
-    out = np.zeros(start)  # (n,)
-    if len(batches):
-        rows = np.concatenate([batch.block for batch in batches])
-        codes = np.concatenate([batch.groups for batch in batches])
-        each = np.concatenate(weights)
-        out[np.concatenate(at)] = _kept(rows, codes, each, groups, allow_missing)
-    read = [chunk.rows for chunk, _ in parts]
-    table = replace(
-        source.table, read=lambda _: iter(read), rows=start, resumes=False, once=False,
-        _looked=None,
-    )  # fmt: skip
-    return TableSource(table, source.reader, source.target, out)
+    engines.check_rows_here(source, "robust=True")
+    source = source.held()
+    rows = engines.gather(source, groups, "robust=True")
+    out = np.zeros(source.rows or 0)  # (n,)
+    if len(rows.codes):
+        out[rows.numbers] = _kept(rows.block, rows.codes, rows.weights, rows.groups, allow_missing)
+    return source.weighted(out)
 
 
 def _kept(

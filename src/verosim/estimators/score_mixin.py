@@ -16,13 +16,11 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
+from verosim import engines
 from verosim.arguments import checked
 from verosim.data.adapters import opened_as
-from verosim.data.clusters import check_is_here
 from verosim.data.label_match import accuracy_of, matched_labels
 from verosim.data.labels import labels_of
-from verosim.data.stream import TableSource
-from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.checks import empty_table
 from verosim.estimators.one_state import reads, updates
@@ -134,12 +132,11 @@ class ScoreMixin:
         Returns
         -------
         tuple
-            The fitted decision rule, and the rows. The rows are an array, or a source that is
-            read in pieces.
+            The fitted decision rule, and the source of the rows.
         """
 
     def _opened_to_evaluate(self, X: Source) -> tuple[Any, Any]:
-        """The decision rule and the rows, also as a block that was made from a table."""
+        """The decision rule and the rows, also as cells that were made from a table."""
         return self.opened_to_score(X)
 
     @partial(reads, checks=False)
@@ -166,13 +163,11 @@ class ScoreMixin:
         """
         marked = type(na) is not tuple or na
         rule, rows = self._opened_to_evaluate(with_marks(X, na) if marked else X)
-        if not isinstance(rows, TableSource):
-            return score(rule, rows)
-        check_is_here(rows.table, "This method", "Use predict_table(…), which runs there.")
-        parts = list(map_chunks(lambda chunk: score(rule, chunk.block()), rows))
+        engines.check_rows_here(rows, "This method", "Use predict_table(…), which runs there.")
+        parts = list(engines.map(rows, lambda chunk: score(rule, chunk.block())))
         if not parts:
             raise empty_table()
-        return np.concatenate(parts)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     @reads
     def predict(

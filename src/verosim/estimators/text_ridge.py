@@ -13,18 +13,16 @@ from verosim.axes import Axes, Vocabulary
 from verosim.axes.value_hashes import HashedText, hash_of_values
 from verosim.bayes.rule import Decision
 from verosim.cached import cached_property
-from verosim.data import ArraySource
 from verosim.data.schema import Schema
-from verosim.data.stream import TableSource
 from verosim.densities import ClassScores, TermRidge
 from verosim.estimators.text import DocumentSpec
 from verosim.estimators.text_classifier import TextClassifier
-from verosim.models.spec import LabelledTable
-from verosim.models.terms import choose_terms, leading_terms, texts_to_count
+from verosim.models.terms import choose_terms, leading_terms
 from verosim.stats import Statistic, TermProducts
 from verosim.stats.term_rows import TermRows
 
 if TYPE_CHECKING:
+    from verosim.kinds.first_rows import FirstRows
     from verosim.typing import Priors
 
 MOST_LEADING_TERMS = 8192  # their products are 0.5 GB for each fold
@@ -66,17 +64,16 @@ class TextRidgeSpec(DocumentSpec):
         if "penalty" not in self.open_settings:
             self.density  # noqa: B018  check the penalty before the texts are read
 
-    def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
+    def look_closer(self, schema: Schema, first: FirstRows) -> Schema:
         self.check_terms()
-        reader = self.reader(schema)
-        source = TableSource(rows.table, reader, rows.labels, rows.weights)
-        found = self.completed(schema, source)
-        return found if found is schema else replace(reader.schema, terms=found.terms)
+        return schema
 
-    def completed(self, schema: Schema, source: ArraySource | TableSource) -> Schema:
+    def complete(self, schema: Schema, rows: Any) -> Schema:
         if self.vocabulary is not None or self.terms_key in dict(schema.terms):
             return schema
-        found = (self.terms_key, self.leading_terms(source))
+        reader = self.reader(schema)
+        found = (self.terms_key, self.leading_terms(rows.read_as(self.reading, reader)))
+        schema = schema if self.joins else reader.schema
         return replace(schema, terms=(*schema.terms, found))
 
     def leading_terms(self, source: Any) -> tuple[str, ...]:
@@ -85,9 +82,7 @@ class TextRidgeSpec(DocumentSpec):
         if isinstance(texts, TermRows):
             rows = texts.matrix(self.tokenization)
             return leading_terms(rows, int(self.d), float(self.min_count))
-        return choose_terms(
-            texts_to_count(source), self.tokenization, int(self.d), float(self.min_count)
-        )
+        return choose_terms(source, self.tokenization, int(self.d), float(self.min_count))
 
     def plan(self, axes: Axes, source: Any) -> TermProducts:
         self.check_terms()
@@ -95,7 +90,7 @@ class TextRidgeSpec(DocumentSpec):
             terms = self.given_terms()
             return TermProducts(axes.with_codes(terms), **self.tokenization.options)
         found: tuple[HashedText, ...]
-        if isinstance(source, ArraySource):
+        if source.schema is None:
             found = self.leading_terms(source)
         else:
             found = dict(source.reader.schema.terms)[self.terms_key]

@@ -16,8 +16,8 @@ from verosim.axes.contexts import ContextCodes
 from verosim.bayes.rule import Decision
 from verosim.data.adapters import open_table
 from verosim.data.schema import Schema
-from verosim.data.sources import ArraySource
-from verosim.data.stream import TableSource
+from verosim.data.sources import rows_in_memory
+from verosim.data.stream import rows_of_table
 from verosim.errors import VerosimError
 from verosim.files.shapes import sizes_of
 from verosim.models import Spec
@@ -38,7 +38,7 @@ def check_sums_fit(spec: Spec, statistic: Any, schema: Schema | None) -> None:
     axes = Axes(statistic.axes.groups, reader.columns)
     try:
         empty = open_table({name: [] for name in reader.names})
-        plan: Any = spec.plan(axes, TableSource(empty, reader, None, None))
+        plan: Any = spec.plan(axes, rows_of_table(empty, reader, None, None))
     except LookupError as error:
         raise damaged("its schema does not have what the model chose") from error
     except (VerosimError, *DATA_ERRORS):  # the plan depends on rows, as bins do
@@ -62,7 +62,7 @@ def _plan_of_arrays(spec: Spec, groups: Groups, columns: Columns) -> Any:
     tried = ((Columns(1), np.array([[0.0], [1.0]])), (columns, np.zeros((0, columns.size))))
     for some, rows in tried:
         X: Any = ["a", "b"][: len(rows)] if spec.reads_texts else rows
-        source = ArraySource(X, np.zeros(len(rows), dtype=np.int32))
+        source = rows_in_memory(X, np.zeros(len(rows), dtype=np.int32))
         try:
             return spec.plan(Axes(groups, some), source)
         except (VerosimError, *DATA_ERRORS):  # bins may be given for all columns

@@ -8,23 +8,25 @@ from the total. Other specs are fitted again outside each fold. All validation u
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from verosim.data.labels import positions
-from verosim.data.sources import take_rows
-from verosim.data.stream import TableSource
+from verosim.data.blocks import Folds
+from verosim.data.folds import GivenFolds, RowFolds
+from verosim.data.labels import encode_counted, positions
+from verosim.data.tables import Rows, Table
 from verosim.errors import VerosimError
 from verosim.folds.fitting import fit
-from verosim.folds.holdout import HeldOutRows, HoldOut
-from verosim.folds.refits_there import visits_of_refits_there
-from verosim.folds.rules import FoldRules, Visit, Visited, visits_by_sums
+from verosim.folds.holdout import FoldVisit, HoldOut
+from verosim.folds.rules import FoldRules, Visited, visits_by_sums
 from verosim.folds.splits import row_labels, row_weights
-from verosim.models import Inputs, Spec, State, open_to_score, share_statistic
+from verosim.models import Inputs, Spec, State, share_statistic
 from verosim.models.learning import derived_from
+from verosim.models.opening import read_by_state
 
 
 class HeldOutEngine:
@@ -56,8 +58,8 @@ class HeldOutEngine:
         """The rows in their folds, as the first group of specs reads them."""
         return self.holdouts[0][1]
 
-    def visits(self, visit: Visit) -> Iterator[Visited]:
-        """Call visit(rows, rules) for the rows of each fold and for a few specs at a time."""
+    def visits(self, visit: FoldVisit) -> Iterator[Visited]:
+        """The visit of the rows of each fold, for a few specs at a time."""
         for group, holdout in self.holdouts:
             sums = [i for i in group if self._is_sum(i)]
             if sums:
@@ -80,49 +82,68 @@ class HeldOutEngine:
         """Whether the rows of a fold can be subtracted for spec i."""
         return self.specs[i].is_decomposable and not self.look_again
 
-    def _visits_by_refits(self, i: int, holdout: HoldOut, visit: Visit) -> Iterator[Visited]:
-        """Call visit(rows, rules) for spec i, which is fitted again for each fold."""
+    def _visits_by_refits(self, i: int, holdout: HoldOut, visit: FoldVisit) -> Iterator[Visited]:
+        """The visit of each fold with the rules of spec i, which is fitted again outside it."""
         spec = self.specs[i]
         if self.keep_priors:
             raise VerosimError(
                 f"{spec.name} is fitted again for each fold, so it estimates the priors again.",
                 'Use fold_priors="fit".',
             )
-        if holdout.on_cluster:
-            for f, size, value in visits_of_refits_there(spec, holdout, visit):
-                yield Visited(f, size, [i], value)
-            return
-        for state, held, classes in refits(spec, holdout):
+        for f, state in refits(spec, holdout):
+            classes = holdout.classes
             rules = FoldRules(state.rules, positions(state.classes, classes), classes)
-            yield Visited.of(replace(held, block=None), [i], visit(held, rules))
+            found = holdout.visited(visit, {f: rules}, read_by_state(state, holdout.source))
+            for size, value in found.values():
+                yield Visited(f, size, [i], value)
 
 
-def refits(spec: Spec, holdout: HoldOut) -> Iterator[tuple[State, HeldOutRows, np.ndarray]]:
-    """For each fold, the state fitted outside it, the rows of the fold, and all classes.
+def refits(spec: Spec, holdout: HoldOut) -> Iterator[tuple[int, State]]:
+    """For each fold, the state of a fit outside it, including the first look at the rows.
 
-    Rows inside the fold get the weight zero. The rows of a table are read in pieces.
+    Rows inside the fold get the weight zero if rows have numbers; otherwise workers leave them out.
     """
-    labels = row_labels(holdout.source, holdout.inputs.y)
-    weights = row_weights(holdout.source, len(labels))
-    folds = holdout.fold_numbers()
-    is_table = isinstance(holdout.source, TableSource)
-    if is_table:
-        holdout.classes = np.unique(labels[weights > 0])
-    classes = holdout.classes
+    source = holdout.source
+    if not source.numbered:
+        total = holdout.total  # the classes of all rows
+        holdout.classes = total.axes.groups.classes[total.rows.sum(axis=1) > 0]
+        if isinstance(holdout.folds, RowFolds):  # each fit may read the cells differently
+            holdout.folds = replace(holdout.folds, reader=holdout.folds.reader or source.reader)
+        for f in range(holdout.count):
+            rows = source.table.filtered(OutsideFold(holdout.folds, f))
+            yield f, fit(spec, replace(holdout.inputs, X=rows))
+        return
+    labels = row_labels(source, holdout.inputs.y)
+    weights = row_weights(source, len(labels))
+    numbers = holdout.folds_by_row()
+    if isinstance(holdout.folds, RowFolds):
+        holdout.folds = GivenFolds(numbers, holdout.count)
+    holdout.classes = encode_counted(labels, weights, None, None)[1]
     for f in range(holdout.count):
-        learnt, held = holdout.masks(f, folds)
-        state = fit(spec, reweighted(holdout.inputs, np.where(learnt, weights, 0.0)))
-        if not is_table:
-            yield state, holdout.held_out(f), classes
-            continue
-        for chunk in open_to_score(state, holdout.inputs.X).chunks():
-            rows = np.arange(chunk.first, chunk.first + len(chunk))
-            rows = rows[held[rows]]
-            if len(rows):
-                yield state, HeldOutRows(
-                    f, rows, take_rows(chunk.block(), rows - chunk.first), labels[rows],
-                    positions(labels[rows], classes), weights[rows],
-                ), classes  # fmt: skip
+        learnt = holdout.folds.trained(f, numbers)
+        yield f, fit(spec, reweighted(holdout.inputs, np.where(learnt, weights, 0.0)))
+
+
+@dataclass(frozen=True)
+class OutsideFold:
+    """Reads the rows of a table that train the model of a fold."""
+
+    folds: Folds
+    fold: int
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are needed to find the fold of a row."""
+        return self.folds.columns
+
+    def __call__(self, table: Table, columns: Iterable[str] | None) -> Iterator[Rows]:
+        read = table.batches(None if columns is None else {*columns, *self.columns})
+        return map(partial(_outside, self.folds, self.fold), read)
+
+
+def _outside(folds: Folds, f: int, rows: Rows) -> Rows:
+    kept = np.flatnonzero(folds.trained(f, folds.of(rows, None)))
+    return rows if len(kept) == len(rows) else rows.take(kept)
 
 
 def reweighted(inputs: Inputs, weights: np.ndarray) -> Inputs:

@@ -8,23 +8,21 @@ Memory does not grow with the number of rows, unless the out-of-fold scores are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from verosim.bayes.rule import Rule
-from verosim.data.clusters import needs_all_rows
-from verosim.data.stream import TableSource
-from verosim.engines import cluster_of
+from verosim.data.clusters import Cluster, needs_all_rows
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimWarning, warn
 from verosim.folds.engine import HeldOutEngine
-from verosim.folds.holdout import HeldOutRows, HoldOut, ReducingVisit
+from verosim.folds.holdout import FoldVisit, HeldOutRows, HoldOut
 from verosim.folds.log_densities import LogDensities
-from verosim.folds.rules import FoldRules, Visited
+from verosim.folds.rules import FoldRules, PerRow, Visited, visited_rows
 from verosim.folds.scores import Score, Sums
 from verosim.folds.splits import row_labels, row_weights
 from verosim.folds.warnings import first_warning_only
@@ -66,51 +64,42 @@ class FoldScores:
         return None if found is None else found.mean_and_deviation
 
 
-class _Collector:
-    """Collects pieces of out-of-fold scores and sorts them by row at the end."""
+def rows_in_order(rows: HoldOut, pieces: Sequence[tuple[HeldOutRows, np.ndarray]]) -> OutOfFold:
+    """The out-of-fold scores of some pieces, sorted by row."""
+    if not rows.is_partition:  # some rows are never held out, or several times
+        labels = row_labels(rows.source, rows.given)
+        weights = row_weights(rows.source, len(labels))
+        none = np.empty(0, dtype=np.int32)
+        return OutOfFold(_mean_scores(pieces, len(labels)), labels, weights, none, rows.classes)
+    held = [piece for piece, _ in pieces]
+    order = np.argsort(np.concatenate([piece.rows for piece in held]))
+    if len(order) < (rows.source.rows or 0):  # after an interrupt, some folds are missing
+        labels, numbers = row_labels(rows.source, rows.given), rows.folds_by_row()
+        weights = row_weights(rows.source, len(labels))
+        return OutOfFold(_mean_scores(pieces, len(labels)), labels, weights, numbers, rows.classes)
+    folds = np.repeat([piece.fold for piece in held], [len(piece.rows) for piece in held])
+    labels, weights = (
+        np.concatenate([getattr(piece, name) for piece in held]) for name in ("labels", "weights")
+    )
+    weights = weights[order] if len(weights) else weights
+    scores = _mean_scores(pieces, len(order))
+    return OutOfFold(scores, labels[order], weights, folds[order], rows.classes)
 
-    def __init__(self) -> None:
-        self.pieces: list[tuple[HeldOutRows, np.ndarray]] = []
-        self.classes = np.empty(0)
 
-    def add(self, held: HeldOutRows, scores: np.ndarray) -> None:
-        self.pieces.append((held, scores))
-
-    def in_order(self, rows: HoldOut) -> OutOfFold:
-        if not isinstance(rows.source, TableSource):
-            scores = self._mean_scores(len(rows.labels))
-            return OutOfFold(scores, rows.labels, rows.source.weights, rows.numbers, self.classes)
-        if rows.blocks is not None:  # some rows are never held out, or several times
-            labels = row_labels(rows.source, rows.given)
-            weights = row_weights(rows.source, len(labels))
-            none = np.empty(0, dtype=np.int32)
-            scores = self._mean_scores(len(labels))
-            return OutOfFold(scores, labels, weights, none, self.classes)
-        held = [piece for piece, _ in self.pieces]
-        order = np.argsort(np.concatenate([piece.rows for piece in held]))
-        folds = np.repeat([piece.fold for piece in held], [len(piece.rows) for piece in held])
-        labels, weights = (
-            np.concatenate([getattr(piece, name) for piece in held])
-            for name in ("labels", "weights")
-        )
-        weights = weights[order] if len(weights) else weights
-        scores = self._mean_scores(len(order))
-        return OutOfFold(scores, labels[order], weights, folds[order], self.classes)
-
-    def _mean_scores(self, n: int) -> np.ndarray:
-        """(n, …) the scores. A row that is held out several times gets the mean posterior."""
-        scores = np.full((n, *self.pieces[0][1].shape[1:]), np.nan)
-        times = np.zeros((n, *(1,) * (scores.ndim - 1)))
-        for held, fresh in self.pieces:
-            at = held.rows
-            seen = times[at]
-            if seen.any():
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    both = np.logaddexp(scores[at] + np.log(seen), fresh) - np.log(seen + 1)
-                fresh = np.where(seen > 0, both, fresh)
-            scores[at] = fresh
-            times[at] += 1
-        return scores
+def _mean_scores(pieces: Sequence[tuple[HeldOutRows, np.ndarray]], n: int) -> np.ndarray:
+    """(n, …) the scores. A row that is held out several times gets the mean posterior."""
+    scores = np.full((n, *pieces[0][1].shape[1:]), np.nan)
+    times = np.zeros((n, *(1,) * (scores.ndim - 1)))
+    for held, fresh in pieces:
+        at = held.rows
+        seen = times[at]
+        if seen.any():
+            with np.errstate(divide="ignore", invalid="ignore"):
+                both = np.logaddexp(scores[at] + np.log(seen), fresh) - np.log(seen + 1)
+            fresh = np.where(seen > 0, both, fresh)
+        scores[at] = fresh
+        times[at] += 1
+    return scores
 
 
 def score_specs(
@@ -125,11 +114,6 @@ def score_specs(
     `keep_rows`, `sums` and `log_density` are for an engine with one spec: they keep its out-of-fold
     scores, sum arrays over all rows, and sum log p(x) if the spec is a density.
     """
-    cluster = cluster_of(engine.rows.source)
-    if cluster is not None:
-        if keep_rows:
-            raise needs_all_rows(cluster, "keep_rows=True")
-        scores = {name: score.reduced() for name, score in scores.items()}
     density = log_density and engine.specs[0].is_density
     reducer = _Reducer(engine, scores, keep_rows, sums or {}, density)
     specs, folds = len(engine.specs), engine.rows.count
@@ -140,7 +124,6 @@ def score_specs(
                 bar.advance(reducer.take(visited))
     except KeyboardInterrupt:
         complete = False
-        reducer.drop_unfinished()
         if not reducer.knows_a_fold():
             raise
         warn("Interrupted: the scores cover only the completed folds.", VerosimWarning)
@@ -148,7 +131,7 @@ def score_specs(
     if complete:  # drop empty folds: hashing a small table may leave a fold without rows
         there = ~np.isnan(next(iter(table.values()))).all(axis=0)
         table = {name: found[:, there] for name, found in table.items()}
-    kept = reducer.kept.in_order(engine.rows) if keep_rows else None
+    kept = rows_in_order(engine.rows, reducer.kept) if keep_rows else None
     rows = reducer.rows if kept is None else len(kept.labels)
     return FoldScores(engine, table, rows, kept, reducer.totals, complete)
 
@@ -157,14 +140,15 @@ def score_specs(
 class _Piece:
     """The reduced scores of some rows of a fold."""
 
+    scores: dict[str, Score]  # that made the parts
     parts: list[dict[str, Any]]  # by spec and score; empty if no row has a positive weight
-    log_proba: np.ndarray | None = None  # of the first spec, if rows are kept
     totals: dict[str, Any] = field(default_factory=dict)
-    classes: np.ndarray | None = None  # (C,), if rows are kept
+    # The rows and their log posteriors by the first spec, if rows are kept.
+    kept: list[tuple[HeldOutRows, np.ndarray]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class _Scoring(ReducingVisit):
+class _Scoring(FoldVisit):
     """Reduces the visited rows of a fold to parts of scores, for each spec."""
 
     scores: dict[str, Score]
@@ -183,7 +167,7 @@ class _Scoring(ReducingVisit):
         with_loss = any(score.sums_column == 1 for score in self.scores.values())
         sums = rules.score_sums(held, with_loss) if self.by_sums else None
         if sums is not None:
-            return _Piece([
+            return _Piece(self.scores, [
                 {name: score.part_of_sums(one) for name, score in self.scores.items()}
                 for one in sums
             ])  # fmt: skip
@@ -196,9 +180,8 @@ class _Scoring(ReducingVisit):
         totals = {name: one.of(rows[0]) for name, one in self.sums.items()}
         if self.density:
             totals[LOG_DENSITY] = log_densities(held, rules)
-        if not self.keep_rows:
-            return _Piece(parts, None, totals)
-        return _Piece(parts, found[0], totals, rules.classes)
+        kept = [(replace(held, block=None), found[0])] if self.keep_rows else []
+        return _Piece(self.scores, parts, totals, kept)
 
     def joined(self, found: Sequence[_Piece]) -> _Piece:
         parts = [
@@ -213,7 +196,14 @@ class _Scoring(ReducingVisit):
         totals = {
             name: reduce(add, (piece.totals[name] for piece in found)) for name in found[0].totals
         }  # fmt: skip
-        return _Piece(parts, None, totals)
+        return _Piece(self.scores, parts, totals, [one for piece in found for one in piece.kept])
+
+    def there(self, cluster: Cluster) -> Self:
+        if self.keep_rows:
+            raise needs_all_rows(cluster, "keep_rows=True")
+        scores = {name: score.reduced() for name, score in self.scores.items()}
+        sums = {name: one.reduced() for name, one in self.sums.items()}
+        return replace(self, scores=scores, sums=sums)
 
     def packed(self, found: _Piece) -> Any:
         totals = {name: one.packed(found.totals[name]) for name, one in self.sums.items()}
@@ -226,11 +216,11 @@ class _Scoring(ReducingVisit):
         found = {name: one.unpacked(totals[name]) for name, one in self.sums.items()}
         if self.density:
             found[LOG_DENSITY] = LogDensities(*totals[LOG_DENSITY])
-        return _Piece(parts, None, found)
+        return _Piece(self.scores, parts, found)
 
 
 class _Reducer:
-    """Reduces the visited rows to parts of scores, for each spec and fold."""
+    """The parts of scores of each spec and fold."""
 
     def __init__(
         self,
@@ -240,35 +230,26 @@ class _Reducer:
         sums: dict[str, Sums],
         density: bool,
     ) -> None:
-        self.engine, self.scores = engine, scores
+        self.engine = engine
         self.visit = _Scoring(scores, sums, keep_rows, density)
-        self.keep_rows, self.kept = keep_rows, _Collector()
-        self.parts: dict[tuple[int, int], list[dict[str, Any]]] = {}
+        self.scores = scores
+        self.parts: dict[tuple[int, int], dict[str, Any]] = {}
         self.totals: dict[str, Any] = {}
+        self.kept: list[tuple[HeldOutRows, np.ndarray]] = []
         self.rows = 0
 
     def take(self, visited: Visited) -> int:
-        """Store a piece, and return for how many specs it is the first piece of its fold."""
-        piece, fresh = visited.value, 0
+        """Store what was found in a fold, and return for how many specs."""
+        piece = visited.value
+        self.scores = piece.scores
         for i, part in zip(visited.numbers, piece.parts, strict=True):
-            key = (i, visited.fold)
-            fresh += key not in self.parts
-            self.parts.setdefault(key, []).append(part)
+            self.parts[i, visited.fold] = part
         if 0 in visited.numbers:
             self.rows += visited.size
-            if self.keep_rows:
-                assert visited.held is not None
-                self.kept.classes = piece.classes
-                self.kept.add(visited.held, piece.log_proba)
+            self.kept += piece.kept
             for name, found in piece.totals.items():
                 self.totals[name] = self.totals[name] + found if name in self.totals else found
-        return fresh
-
-    def drop_unfinished(self) -> None:
-        """Drop the incomplete specs of a table: each fold may have rows in the last piece."""
-        if isinstance(self.engine.rows.source, TableSource):
-            done = self.engine.finished
-            self.parts = {key: part for key, part in self.parts.items() if key[0] in done}
+        return len(visited.numbers)
 
     def knows_a_fold(self) -> bool:
         """Whether at least one fold was scored for all specs."""
@@ -279,10 +260,9 @@ class _Reducer:
         """The scores by name, each (specs, F); nan if a score is missing."""
         shape = len(self.engine.specs), self.engine.rows.count
         table = {name: np.full(shape, np.nan) for name in self.scores}
-        for key, parts in self.parts.items():
-            counted = [part for part in parts if part]
+        for key, part in self.parts.items():
             for name, score in self.scores.items():
-                table[name][key] = score.value([part[name] for part in counted])
+                table[name][key] = score.value([part[name]] if part else [])
         return table
 
 
@@ -303,17 +283,13 @@ def out_of_fold(engine: HeldOutEngine, score: Any) -> tuple[OutOfFold, dict[int,
     It uses the first spec of the engine. Each row must be held out exactly once.
     """
     engine.rows.check_partition()
-    kept = _Collector()
     rules: dict[int, Any] = {}
 
-    def visit(held: HeldOutRows, known: FoldRules) -> np.ndarray:
-        kept.classes = known.classes
+    def scored(held: HeldOutRows, known: FoldRules) -> np.ndarray:
         rule = rules.setdefault(held.fold, known.rules[0])
         found: np.ndarray = score(rule, held.block)
         return found
 
     with first_warning_only():
-        for visited in engine.visits(visit):
-            assert visited.held is not None
-            kept.add(visited.held, visited.value)
-    return kept.in_order(engine.rows), dict(sorted(rules.items()))
+        pieces = visited_rows(engine.visits(PerRow(scored)))
+    return rows_in_order(engine.rows, pieces), dict(sorted(rules.items()))

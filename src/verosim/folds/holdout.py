@@ -9,36 +9,33 @@ of the Royal Statistical Society B 36, 111–147.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from verosim import engines
 from verosim.cached import cached_property
-from verosim.data import ArraySource, cells
-from verosim.data.blocks import BlockFolds, RowBlocks, blocks_of_pairs
-from verosim.data.clusters import ArraysThere, needs_all_rows
+from verosim.data import cells
+from verosim.data.blocks import BlockFolds, RowBlocks, RowPairs
+from verosim.data.clusters import Cluster
+from verosim.data.folds import GivenFolds, Partition
 from verosim.data.labels import positions
-from verosim.data.sources import cells_per_row, take_rows
-from verosim.data.stream import Chunk, TableSource, weights_of
+from verosim.data.source import Chunk, RowSource
+from verosim.data.sources import take_rows
 from verosim.data.tables import Rows
-from verosim.engines import (
-    LEAST_CELLS_FOR_THREADS,
-    ChunkWork,
-    cluster_of,
-    map_chunks,
-    reduce_chunks,
-    summarise,
-)
+from verosim.data.visits import Visit
+from verosim.engines import LEAST_CELLS_FOR_THREADS, summarise
 from verosim.errors import VerosimError
 from verosim.folds.scores import Predictions
-from verosim.folds.splits import TrainTestPairs, array_folds, table_folds
+from verosim.folds.splits import folds_of_source
 from verosim.models import Inputs, Spec, open_rows
 from verosim.stats import Statistic
 from verosim.stats.statistic import sums_of_others
 
 MOST_CELLS_IN_MEMORY = 1 << 23  # of a fold that is in memory together with others: 64 MB
+JOINED_AT_ONCE = 8  # results of pieces of a fold
 BUDGET = 1 << 25  # numbers in the statistics of all folds; with more, rows are read fold by fold
 
 
@@ -77,11 +74,6 @@ def not_a_partition(cv: Any) -> VerosimError:
     )
 
 
-def _are_sets(pairs: TrainTestPairs) -> bool:
-    """Whether each row occurs at most once among the training rows of each fold."""
-    return all(len(np.unique(train)) == len(train) for train, _ in pairs)
-
-
 @dataclass(frozen=True)
 class ColumnGroups:
     """The group of each row by a column: the position of its text."""
@@ -97,18 +89,12 @@ class ColumnGroups:
         return np.array(places, dtype=np.intp)[index]
 
 
-VisitRows = Callable[[HeldOutRows, Any], Any]
-
-
-class ReducingVisit(ABC):
-    """A visit with results that can be joined, so that workers of a cluster reduce their rows.
-
-    It is pickled for the workers.
-    """
+class FoldVisit(ABC):
+    """What is computed from the held-out rows of a fold, in parts that are joined."""
 
     @abstractmethod
     def __call__(self, held: HeldOutRows, known: Any) -> Any:
-        """The result of some rows of a fold."""
+        """The result of some rows of a fold. `known` belongs to the fold, such as its rules."""
 
     @abstractmethod
     def joined(self, found: Sequence[Any]) -> Any:
@@ -122,119 +108,111 @@ class ReducingVisit(ABC):
         """The result, from plain data."""
         return plain
 
+    def there(self, cluster: Cluster) -> Self:
+        """The visit as workers of a cluster run it. It is an error if it needs all rows here."""
+        return self
+
 
 @dataclass(frozen=True)
 class HeldOutPieces:
-    """Cuts a chunk of a table into the rows of each fold."""
+    """Cuts a chunk into the rows of each fold."""
 
     classes: np.ndarray  # (C,)
     given: np.ndarray | None = None  # (n,) the labels, if they are not a column
-    blocks: BlockFolds | None = None  # if a row is not held out exactly once
-    by: ColumnGroups | None = None  # of rows on a cluster, for scores by group
-    only: int | None = None  # the fold to use, if not all
+    by: ColumnGroups | None = None  # for scores by group
 
-    def of(self, chunk: Chunk, block: Any) -> Iterator[HeldOutRows]:
-        """The rows of one piece of a table, fold by fold."""
-        assert chunk.folds is not None
-        fold_of = chunk.folds.of(chunk.rows, block)
+    def of(self, chunk: Any, folds: Mapping[int, Any]) -> Iterator[HeldOutRows]:
+        """The rows of a chunk that some folds hold out, fold by fold."""
+        block = chunk.block()
+        fold_of = chunk.folds_of(block)
         codes, own = chunk.labels()
-        place = positions(own, self.classes)[codes]
-        weights = weights_of(chunk.weights, chunk.rows)
+        places = positions(own, self.classes)
+        weights, numbers = chunk.row_weights(), chunk.numbers
         groups = np.empty(0, dtype=np.intp) if self.by is None else self.by.of(chunk.rows)
-        for f, at in self._held_at(fold_of):
-            if self.only not in (None, f):
+        for f in folds:
+            at = chunk.folds.tested(f, fold_of)
+            if not len(at):
                 continue
-            rows = at + chunk.first
+            rows = numbers[at]
+            whole = len(at) == len(chunk) and (np.diff(at) == 1).all()
             labels = own[codes[at]] if self.given is None else self.given[rows]
+            place = np.where(codes[at] < 0, -1, places[codes[at]])
             some, group = (array[at] if len(array) else array for array in (weights, groups))
-            yield HeldOutRows(f, rows, take_rows(block, at), labels, place[at], some, group)
-
-    def _held_at(self, fold_of: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """Each fold that holds out some rows, and their positions, from folds or blocks (n,)."""
-        if self.blocks is None:
-            yield from ((f, np.flatnonzero(fold_of == f)) for f in np.unique(fold_of).tolist())
-            return
-        for f, held in enumerate(self.blocks.tests):
-            at = np.flatnonzero(held[fold_of])
-            if len(at):
-                yield f, at
+            yield HeldOutRows(
+                f, rows, block if whole else take_rows(block, at), labels, place, some, group
+            )
 
 
-@dataclass(frozen=True)
-class VisitsOnCluster(ChunkWork):
-    """The joined results of a visit for each fold: {fold: (number of rows, result)}."""
+@dataclass
+class _EachFold(Visit):
+    """A fold visit of the rows of some folds: {fold: (number of rows, [results])}."""
 
-    visit: ReducingVisit
+    visit: FoldVisit
     known: Mapping[int, Any]  # by fold
     pieces: HeldOutPieces
 
-    def __call__(self, chunk: Chunk) -> dict[int, tuple[int, Any]]:
-        return {
-            held.fold: (len(held.rows), self.visit(held, self.known[held.fold]))
-            for held in self.pieces.of(chunk, chunk.block())
-        }
+    def nothing(self) -> dict[int, tuple[int, list[Any]]]:
+        return {}
 
-    def joined(self, found: Sequence[dict[int, tuple[int, Any]]]) -> dict[int, tuple[int, Any]]:
-        out: dict[int, tuple[int, Any]] = {}
-        for f in sorted({f for one in found for f in one}):
-            parts = [one[f] for one in found if f in one]
-            out[f] = sum(n for n, _ in parts), self.visit.joined([value for _, value in parts])
-        return out
+    def absorb(self, chunk: Chunk) -> None:
+        for held in self.pieces.of(chunk, self.known):
+            self._add(held.fold, len(held.rows), [self.visit(held, self.known[held.fold])])
 
-    def packed(self, found: dict[int, tuple[int, Any]]) -> Any:
-        return [[f, n, self.visit.packed(value)] for f, (n, value) in found.items()]
+    def _add(self, f: int, n: int, values: list[Any]) -> None:
+        before, found = self.found.get(f, (0, []))
+        found = [*found, *values]
+        if len(found) >= JOINED_AT_ONCE:
+            found = [self.visit.joined(found)]
+        self.found[f] = before + n, found
 
-    def unpacked(self, plain: Any) -> dict[int, tuple[int, Any]]:
-        return {f: (n, self.visit.unpacked(value)) for f, n, value in plain}
+    def merge(self, other: Self) -> None:
+        for f, (n, values) in other.found.items():
+            self._add(f, n, values)
+
+    def finish(self) -> dict[int, tuple[int, Any]]:
+        """For each fold with rows, their number and the joined result."""
+        return {f: (n, self.visit.joined(found)) for f, (n, found) in sorted(self.found.items())}
+
+    def packed(self) -> Any:
+        return [[f, n, self.visit.packed(value)] for f, (n, value) in self.finish().items()]
+
+    def unpacked(self, plain: Any) -> dict[int, tuple[int, list[Any]]]:
+        return {f: (n, [self.visit.unpacked(value)]) for f, n, value in plain}
+
+    def there(self, cluster: Cluster) -> Self:
+        return replace(self, visit=self.visit.there(cluster))
 
 
 class HoldOut:
     """Rows in folds, as one spec reads them.
 
-    For a table, `classes`, `class_weight` and `class_rows` exist after `trainings` has started.
+    `classes`, `class_weight` and `class_rows` exist after `trainings` has started.
     """
 
     classes: np.ndarray  # (C,)
     class_weight: np.ndarray  # (C,) of all rows
     class_rows: np.ndarray  # (C,)
-    count: int  # folds
 
     def __init__(self, spec: Spec, inputs: Inputs, cv: Any = 10, groups: Any = None) -> None:
         split_by = tuple(name for name in (cv, groups) if isinstance(name, str))
         self.inputs = replace(inputs, ignored=inputs.ignored + split_by)
-        if isinstance(inputs.X, ArraysThere):  # the folds of arrays go by row numbers
-            raise needs_all_rows(inputs.X.cluster, "Cross-validation of arrays")
         opened = open_rows(spec, self.inputs)
-        self.source, self.plan, self.schema = opened.source, opened.plan, opened.schema
-        self.cv = cv
-        self.pairs: TrainTestPairs | None = None
-        self.blocks: BlockFolds | None = None  # if a row is not held out exactly once
-        self.by: ColumnGroups | None = None  # of rows on a cluster, for scores by group
-        if isinstance(self.source, TableSource):
-            # Keep the given labels: a row of weight zero has a label, but no class number.
-            self.given = None if isinstance(self.source.target, str) else inputs.y
-            self.folds = table_folds(cv, self.source, self.given, groups)
-            self.count = self.folds.count
-            if isinstance(self.folds, BlockFolds):
-                self.blocks, self.count = self.folds, self.folds.folds
-            return
-        source, self.labels = self.source, np.asarray(inputs.y)
-        self.classes = self.plan.axes.groups.classes
-        each = source.weights if len(source.weights) else None
-        self.class_weight = np.bincount(source.groups, each, len(self.classes))
-        counted = source.groups if each is None else source.groups[each > 0]
-        self.class_rows = np.bincount(counted, minlength=len(self.classes))
-        found = array_folds(cv, self.labels, groups, inputs.X, source.weights)
-        if isinstance(found, list):
-            self.pairs, self.count, self.numbers = found, len(found), np.empty(0, dtype=np.int32)
-            self.blocks = blocks_of_pairs(found, len(source)) if _are_sets(found) else None
-        else:
-            self.numbers, self.count = found
+        self.plan, self.schema, self.cv = opened.plan, opened.schema, cv
+        # Keep the given labels: a row of weight zero has a label, but no class number.
+        self.given = None if isinstance(opened.source.target, str) else np.asarray(inputs.y)
+        self.folds = folds_of_source(cv, opened.source, self.given, groups, inputs.X)
+        self.source = opened.source
+        self.by: ColumnGroups | None = None  # for scores by group
+
+    @property
+    def count(self) -> int:
+        """The number of folds."""
+        return self.folds.folds
 
     @property
     def is_partition(self) -> bool:
         """Whether every row is held out exactly once."""
-        return self.pairs is None and self.blocks is None
+        return isinstance(self.folds, Partition)
 
     def check_partition(self) -> None:
         """Raise an error unless each row is held out exactly once."""
@@ -248,25 +226,24 @@ class HoldOut:
 
         Codes with a smaller count than `least_count` in all rows may be left out.
         """
-        source = self.source
-        if self.blocks is not None and (self._sums_blocks() or isinstance(source, TableSource)):
-            yield from self._of_blocks(self.blocks)
-        elif isinstance(source, TableSource):
-            yield from self._outside(source.folded(self.folds))
-        elif self.pairs is not None:
-            for train, _ in self.pairs:
-                yield summarise(source.take(np.sort(train)), self.plan).prune()
-        elif self._large():
+        folds, source = self.folds, self.source
+        if isinstance(folds, BlockFolds) and (self._sums_blocks() or not source.takes_rows):
+            yield from self._of_blocks(folds)
+        elif isinstance(folds, BlockFolds | RowPairs):
+            self._known_classes(self.total)
+            for f in range(self.count):
+                yield summarise(source.take(folds.training_rows(f)), self.plan).prune()
+        elif source.takes_rows and self._large():
+            self._known_classes(self.total)
             total = self.total.lean(least_count)
             for f in range(self.count):
-                part = source.take(np.flatnonzero(self.numbers == f))
-                yield total.without(summarise(part, total.zero()))
+                yield total.without(summarise(self.rows_of(f), total.zero()))
         else:
-            yield from self._outside(source.folded(self.numbers, self.count))
+            yield from self._outside()
 
-    def _outside(self, source: ArraySource | TableSource) -> Iterator[Statistic]:
+    def _outside(self) -> Iterator[Statistic]:
         """For each fold, the sum of the statistics of the other folds."""
-        statistic = self._in_folds(source, self.count)
+        statistic = self._in_folds(self.folds)
         self.total = statistic.total("fold")
         for f, training in enumerate(statistic.outside()):
             if not training.rows.any():
@@ -279,8 +256,8 @@ class HoldOut:
 
     def _sums_blocks(self) -> bool:
         """Whether one pass gives the statistics of all blocks."""
-        is_table = isinstance(self.source, TableSource)
-        return self.blocks is not None and self.blocks.are_few and (is_table or not self._large())
+        few = isinstance(self.folds, BlockFolds) and self.folds.are_few
+        return few and not (self.source.takes_rows and self._large())
 
     def _of_blocks(self, blocks: BlockFolds) -> Iterator[Statistic]:
         """For each fold, the sum of the statistics of its blocks of training rows.
@@ -309,19 +286,14 @@ class HoldOut:
 
     def _parts(self, blocks: BlockFolds) -> list[Statistic]:
         """The statistic of each block."""
-        source = self.source
-        if isinstance(source, TableSource):
-            statistic = self._in_folds(source.folded(blocks), blocks.count)
-        else:
-            assert isinstance(blocks, RowBlocks)
-            statistic = self._in_folds(source.folded(blocks.numbers, blocks.count), blocks.count)
+        statistic = self._in_folds(blocks)
         self.total = statistic.total("fold")
         return [statistic.fold(b) for b in range(blocks.count)]
 
     def nested_trainings(self, aside: Sequence[int]) -> Iterator[tuple[int, Statistic]]:
         """Each fold that is not set aside, and the statistic outside it and outside `aside`.
 
-        The rows must be a table. A fold is left out if no other row would remain.
+        A fold is left out if no other row would remain.
         """
         rest = [f for f in range(self.count) if f not in aside]
         others = sums_of_others([self._by_fold[f] for f in rest])
@@ -331,17 +303,19 @@ class HoldOut:
 
     @cached_property
     def _by_fold(self) -> list[Statistic]:
-        assert isinstance(self.source, TableSource)
-        statistic = self._in_folds(self.source.folded(self.folds), self.count)
+        statistic = self._in_folds(self.folds)
         return [statistic.fold(f) for f in range(self.count)]
 
-    def _in_folds(self, source: ArraySource | TableSource, count: int) -> Statistic:
+    def _in_folds(self, folds: Any) -> Statistic:
         """The statistic of each class and fold."""
-        statistic = summarise(source, self.plan.folded(count))
+        statistic = summarise(self.source.folded(folds), self.plan.folded(folds.count))
+        self._known_classes(statistic)
+        return statistic
+
+    def _known_classes(self, statistic: Statistic) -> None:
         self.classes = statistic.axes.groups.classes
         self.class_weight = statistic.weight.sum(axis=1)
         self.class_rows = statistic.rows.sum(axis=1)
-        return statistic
 
     @cached_property
     def total(self) -> Statistic:
@@ -353,103 +327,55 @@ class HoldOut:
         grows = any(leaf.grows for leaf in self.plan.leaves())
         return grows or self.plan.size * self.count > BUDGET
 
-    @property
-    def has_small_folds(self) -> bool:
-        """Whether several folds of an array can be in memory, and each is worth a thread."""
-        assert isinstance(self.source, ArraySource)
-        cells = len(self.source) * cells_per_row(self.source.X) / self.count
-        return not self._large() and LEAST_CELLS_FOR_THREADS <= cells <= MOST_CELLS_IN_MEMORY
-
     # The rows of the folds -------------------------------------------------------------------
 
-    def rows_of(self, f: int) -> np.ndarray:
-        """The numbers of the rows of an array that fold f holds out."""
-        return np.flatnonzero(self.numbers == f) if self.pairs is None else self.pairs[f][1]
-
-    def held_out(self, f: int) -> HeldOutRows:
-        """The rows of an array that fold f holds out."""
-        rows, source = self.rows_of(f), self.source
-        assert isinstance(source, ArraySource)
-        weights = source.weights[rows] if len(source.weights) else source.weights
-        block = take_rows(source.X, rows)
-        return HeldOutRows(f, rows, block, self.labels[rows], source.groups[rows], weights)
-
-    def visit_cluster(self, visit: VisitRows, known: list[Any]) -> dict[int, tuple[int, Any]]:
-        """The number of rows and the joined result of each fold, from where the rows are."""
-        assert isinstance(self.source, TableSource)
-        cluster = self.source.table.cluster
-        assert cluster is not None
-        if not isinstance(visit, ReducingVisit):
-            raise needs_all_rows(cluster)
-        work = VisitsOnCluster(
-            visit,
-            dict(enumerate(known)),
-            HeldOutPieces(self.classes, blocks=self.blocks, by=self.by),
-        )
-        source = self.source.folded(self.folds)
-        if self.by is not None:
-            source = replace(source, keep=(*source.keep, self.by.column))
-        found: dict[int, tuple[int, Any]] = reduce_chunks(work, source)
-        return found
-
-    def visit_fold_there(
-        self, visit: VisitRows, known: Any, f: int, source: TableSource
-    ) -> Iterator[tuple[int, Any]]:
-        """The number of rows and the joined result of one fold, if it has rows.
-
-        `known` is for this fold, and `source` reads the rows.
-        """
-        assert source.table.cluster is not None
-        if not isinstance(visit, ReducingVisit):
-            raise needs_all_rows(source.table.cluster)
-        pieces = HeldOutPieces(self.classes, blocks=self.blocks, by=self.by, only=f)
-        if self.by is not None:
-            source = replace(source, keep=(*source.keep, self.by.column))
-        found = reduce_chunks(VisitsOnCluster(visit, {f: known}, pieces), source)
-        if f in found:
-            yield found[f]
+    @property
+    def rounds(self) -> list[range]:
+        """The folds that are visited together: all of them in one pass over the rows, or one after
+        the other if the rows of a fold can be taken without a pass."""
+        if self.source.takes_rows:
+            return [range(f, f + 1) for f in range(self.count)]
+        return [range(self.count)]
 
     @property
-    def on_cluster(self) -> bool:
-        """Whether the rows are on a cluster."""
-        return cluster_of(self.source) is not None
+    def has_small_folds(self) -> bool:
+        """Whether the rows of several folds can be in memory, and each is worth a thread."""
+        if not self.source.takes_rows or self._large():
+            return False
+        return (
+            LEAST_CELLS_FOR_THREADS <= (self.source.cells or 0) / self.count <= MOST_CELLS_IN_MEMORY
+        )
 
-    def visit_table(self, visit: VisitRows, known: list[Any]) -> Iterator[tuple[HeldOutRows, Any]]:
-        """Call visit(rows, known[fold]) for each piece and fold of a table, in order.
+    def rows_of(self, f: int) -> Any:
+        """The rows that fold f holds out, of a source from which rows can be taken."""
+        return self.source.subset(self.folds.tested(f, self.folds.numbers))
+
+    def visited(
+        self, visit: FoldVisit, known: Mapping[int, Any], source: RowSource | None = None
+    ) -> dict[int, tuple[int, Any]]:
+        """For each of the known folds with rows, their number and the joined visit.
 
         Each block is dropped after its visit, so memory does not grow with the number of rows.
+        `source` reads the same rows in another way.
         """
-        assert isinstance(self.source, TableSource)
-        pieces = HeldOutPieces(self.classes, self.given, self.blocks)
+        work = _EachFold(visit, known, HeldOutPieces(self.classes, self.given, self.by))
+        source = self.source if source is None else source
+        if source.takes_rows and len(known) == 1:
+            fold = next(iter(known))
+            some = source.subset(self.folds.tested(fold, self.folds.numbers))
+            only = GivenFolds(np.full(len(some), fold, dtype=np.int32), self.count)
+            return engines.reduce(some.folded(only), work)
+        source = source.folded(self.folds)
+        if self.by is not None:
+            source = source.keeping(self.by.column)
+        found: dict[int, tuple[int, Any]] = engines.reduce(source, work)
+        return found
 
-        def work(chunk: Chunk) -> list[tuple[HeldOutRows, Any]]:
-            return [
-                (replace(held, block=None), visit(held, known[held.fold]))
-                for held in pieces.of(chunk, chunk.block())
-            ]
-
-        for found in map_chunks(work, self.source.folded(self.folds)):
-            yield from found
-
-    def masks(self, f: int, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(n,) whether fold f learns from each row and holds it out, from its fold or block."""
-        if self.blocks is not None:
-            assert isinstance(self.blocks, RowBlocks)
-            blocks = self.blocks.numbers
-            return self.blocks.trains[f][blocks], self.blocks.tests[f][blocks]
-        if self.pairs is None:
-            return numbers != f, numbers == f
-        learnt, held = np.zeros((2, len(self.labels)), dtype=bool)
-        learnt[self.pairs[f][0]], held[self.pairs[f][1]] = True, True
-        return learnt, held
-
-    def fold_numbers(self) -> np.ndarray:
-        """(n,) the fold of each row, or its block; empty if the folds of an array overlap."""
-        if not isinstance(self.source, TableSource):
-            return self.numbers
-
-        def work(chunk: Chunk) -> np.ndarray:
-            assert chunk.folds is not None
-            return chunk.folds.of(chunk.rows, chunk.block())
-
-        return np.concatenate(list(map_chunks(work, self.source.folded(self.folds))))
+    def folds_by_row(self) -> np.ndarray:
+        """(n,) the fold of each row, or its block."""
+        if isinstance(self.folds, RowPairs):
+            return self.folds.numbers
+        found = engines.map(
+            self.source.folded(self.folds), lambda chunk: chunk.folds_of(chunk.block())
+        )
+        return np.concatenate(list(found))

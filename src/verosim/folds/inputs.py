@@ -7,14 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from verosim.data import as_weights
-from verosim.data.adapters import open_table, opened_once
-from verosim.data.clusters import (
-    ArraysThere,
-    arrays_on_cluster,
-    is_array_on_cluster,
-    is_on_cluster,
-)
+from verosim.data import adapters, as_weights
+from verosim.data.adapters import opened_once
 from verosim.data.labels import label_array
 from verosim.data.schema import Schema
 from verosim.data.tables import FIRST_LOOK_ROWS
@@ -39,8 +33,9 @@ def inputs_of(
     With `unlabelled="skip"`, the rows without a label are left out. `known` is the schema of a
     fitted model.
     """
-    if is_array_on_cluster(X):
-        return Inputs(arrays_on_cluster(X, y, sample_weight), None, None, schema, na)
+    table = adapters.numbered_columns(X, y, sample_weight)
+    if table is not None and table.array is not None:
+        return Inputs(table, table.array.target, table.array.weight, schema, na)
     labels = y if y is None or isinstance(y, str) else one_column(y)
     inputs = Inputs(opened_once(X, y), labels, sample_weight, schema, na)
     return with_labels(inputs, unlabelled, known)
@@ -48,12 +43,7 @@ def inputs_of(
 
 def brought_if_small(inputs: Inputs) -> Inputs:
     """The inputs, with the rows in this process if they are few and on a cluster."""
-    X = inputs.X
-    if isinstance(X, ArraysThere):
-        return inputs
-    if is_on_cluster(X) or getattr(X, "cluster", None) is not None:
-        return replace(inputs, X=open_table(X).brought_if_small(MOST_ROWS_TO_BRING))
-    return inputs
+    return replace(inputs, X=adapters.brought_here(inputs.X, MOST_ROWS_TO_BRING))
 
 
 def target_of(model: Any, y: Any) -> Any:

@@ -15,7 +15,7 @@ from verosim.data import as_weights, cells
 from verosim.data.adapters import is_stream, open_table
 from verosim.data.labels import array_of_labels
 from verosim.data.schema import Schema
-from verosim.data.tables import RowFilter, Rows, Table
+from verosim.data.tables import Rows, Table
 from verosim.errors import VerosimError
 from verosim.kinds.missing_marks import as_na
 from verosim.models import Inputs
@@ -36,7 +36,7 @@ def with_labels(inputs: Inputs, unlabelled: str, known: Schema | None = None) ->
         target = schema.target
     if isinstance(target, str):
         na = frozenset(schema.na if isinstance(schema, Schema) else as_na(inputs.na))
-        na |= frozenset(inputs.X.na if isinstance(inputs.X, Table) else ())
+        na |= frozenset(getattr(inputs.X, "na", ()))
         return _of_column(inputs, target, na)
     return inputs if target is None else _of_labels(inputs)
 
@@ -60,22 +60,8 @@ def _of_column(inputs: Inputs, target: str, na: frozenset[str]) -> Inputs:
             "weights.",
             "Give the weights as a column of the table.",
         )
-    kept_rows = replace(filtered(table, OnlyLabelled(target, na)), rows=rows)
+    kept_rows = replace(table.filtered(OnlyLabelled(target, na)), rows=rows)
     return replace(inputs, X=kept_rows, sample_weight=weights)
-
-
-def filtered(table: Table, step: RowFilter) -> Table:
-    """The table without some rows. Of a table on a cluster, workers leave them out."""
-    steps = table.steps if table.cluster is None else (*table.steps, step)
-    before = table if table.cluster is None else replace(table, cluster=None)  # for the first rows
-    return replace(_unread(table), read=partial(step, before), rows=None, steps=steps)
-
-
-def _unread(table: Table) -> Table:
-    """A copy of the table that has not begun to read."""
-    return replace(
-        table, _begun=False, _looked=None, _whole=None, _first=[], read_spread=None, passes=None
-    )
 
 
 @dataclass(frozen=True)
@@ -112,7 +98,7 @@ def _of_labels(inputs: Inputs) -> Inputs:
     rows: Any
     if is_stream(X):
         table = open_table(X)
-        rows = replace(_unread(table), read=partial(_given_rows, table, kept), rows=len(kept))
+        rows = replace(table.unread(), read=partial(_given_rows, table, kept), rows=len(kept))
     else:
         rows = _taken(X, kept)
     weights = inputs.sample_weight

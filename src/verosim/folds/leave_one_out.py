@@ -12,17 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from verosim import kernels
+from verosim import engines, kernels
 from verosim.bayes.priors import log_priors_left_out
 from verosim.bayes.rule import LOG_POSTERIOR
-from verosim.data.batch import BLOCK_CELLS, UNWEIGHTED
-from verosim.data.clusters import check_is_here
+from verosim.data.batch import BLOCK_CELLS
 from verosim.data.labels import positions
-from verosim.data.sources import cells_per_row
-from verosim.data.stream import Chunk, TableSource, weights_of
+from verosim.data.source import Chunk
 from verosim.densities.leave_one_out import left_out_scorer
-from verosim.engines import map_chunks, summarise
-from verosim.engines.progress import Progress
 from verosim.errors import VerosimError
 from verosim.folds.evaluation import OutOfFold
 from verosim.folds.splits import check_readable_twice
@@ -46,27 +42,14 @@ def leave_one_out(spec: Spec, inputs: Inputs, keep_priors: bool = False) -> OutO
         )
     opened = open_rows(spec, inputs)
     source = opened.source
-    if isinstance(source, TableSource):
-        check_is_here(source.table, 'cv="loo"')
-        check_readable_twice(source)
-    scorer = _Scorer(spec, summarise(source, opened.plan), keep_priors)
-    if isinstance(source, TableSource):
-        parts = list(map_chunks(scorer.chunk, source))
-        log_proba, labels, weights = (np.concatenate([part[i] for part in parts]) for i in range(3))
-        labels = labels if isinstance(source.target, str) else np.asarray(inputs.y)
-        return OutOfFold(log_proba, labels, weights, np.arange(len(labels)), scorer.classes)
-    n = len(source)
-    log_proba = np.empty((n, len(scorer.classes)))
-    step = max(1, int(BLOCK_CELLS / max(cells_per_row(source.X), 1)))
-    with Progress(n) as bar:
-        for start in range(0, n, step):
-            stop = min(n, start + step)
-            weights = source.weights[start:stop] if len(source.weights) else UNWEIGHTED
-            block = scorer.params.read(source.X[start:stop])
-            log_proba[start:stop] = scorer(block, source.groups[start:stop], weights)
-            bar.advance(stop - start)
-    labels = np.asarray(inputs.y)
-    return OutOfFold(log_proba, labels, source.weights, np.arange(n), scorer.classes)
+    engines.check_rows_here(source, 'cv="loo"')
+    check_readable_twice(source)
+    scorer = _Scorer(spec, engines.summarise(source, opened.plan), keep_priors)
+    rows = max(1, int(BLOCK_CELLS * (source.rows or 1) / max(source.cells or 1, 1)))
+    parts = list(engines.map(source, scorer.chunk, rows=rows))
+    log_proba, labels, weights = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    labels = labels if isinstance(source.target, str) else np.asarray(inputs.y)
+    return OutOfFold(log_proba, labels, weights, np.arange(len(labels)), scorer.classes)
 
 
 class _Scorer:
@@ -100,8 +83,8 @@ class _Scorer:
         return scores
 
     def chunk(self, chunk: Chunk) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The log posteriors, labels and weights of one piece of a table."""
+        """The log posteriors, labels and weights of some rows."""
         codes, labels = chunk.labels()
         at = np.maximum(positions(labels, self.classes), 0)  # an unknown label has weight zero
-        weights = weights_of(chunk.weights, chunk.rows)
+        weights = chunk.row_weights()
         return self(self.params.read(chunk.block()), at[codes], weights), labels[codes], weights

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from verosim import engines
 from verosim.axes.codes import is_missing
 from verosim.axes.groups import as_labels, plain_label, sorted_labels
 from verosim.data import cells
@@ -15,9 +15,8 @@ from verosim.data.adapters import is_source, open_table
 from verosim.data.labels import label_array
 from verosim.data.near_names import check_in_table
 from verosim.data.schema import Schema
-from verosim.data.stream import Chunk, TableSource
-from verosim.data.tables import Table
-from verosim.engines import ChunkWork, reduce_chunks
+from verosim.data.stream import TableChunk
+from verosim.data.visits import Visit
 from verosim.errors import VerosimError
 from verosim.folds.holdout import ColumnGroups, HoldOut
 from verosim.folds.labelled_rows import has_label
@@ -48,49 +47,58 @@ def _too_many(got: str) -> VerosimError:
     )
 
 
-def groups_there(by: Any, rows: HoldOut) -> tuple[np.ndarray, np.ndarray]:
-    """(G,) the groups of rows on a cluster, sorted, and no numbers: workers find them by column.
+def named_groups(
+    by: Any, rows: HoldOut, inputs: Inputs, labels: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """(G,) the groups, sorted, and (n,) the group number of each row.
 
+    There are no numbers if `by` is a column of a table: the held-out rows then have their groups.
     The column is read once first, to find the groups.
     """
     source = rows.source
-    assert isinstance(source, TableSource)
-    assert source.table.cluster is not None
-    if not isinstance(by, str):
-        raise VerosimError(
-            f"The argument by is an array, but the rows are on {source.table.cluster.name}, where "
-            "they have no numbers.",
-            "Give by as the name of a column of the table.",
-        )
-    check_in_table(by, source.table.names, "column by")
+    if not isinstance(by, str) or not source.names:
+        if not source.numbered:
+            raise VerosimError(
+                f"The argument by is an array, but the rows are on {source.table.place}, where "
+                "they have no numbers.",
+                "Give by as the name of a column of the table.",
+            )
+        names, codes = row_groups(by, inputs, labels)
+        check_lengths(codes, source.rows)
+        return names, codes
+    check_in_table(by, source.names, "column by")
     na = source.reader.na
-    texts = reduce_chunks(_GroupTexts(by, na), source.only(by))
+    texts = engines.reduce(source.only(by), _GroupTexts(by, na))
     names, places = _in_order(list(range(len(texts))), texts, np.arange(len(texts)))
     rows.by = ColumnGroups(by, na, dict(zip(texts, places.tolist(), strict=True)))
     return names, np.empty(0, dtype=np.intp)
 
 
-@dataclass(frozen=True)
-class _GroupTexts(ChunkWork):
+@dataclass
+class _GroupTexts(Visit):
     """The different texts of a column, None for a missing cell."""
 
     column: str
     na: frozenset[str]
 
-    def __call__(self, chunk: Chunk) -> list[str | None]:
+    def nothing(self) -> list[str | None]:
+        return []
+
+    def absorb(self, chunk: TableChunk) -> None:
         index, texts = cells.keys(chunk.rows.batch.column(self.column), self.na)
-        return [texts[at] for at in np.unique(index).tolist()]
+        self._add([texts[at] for at in np.unique(index).tolist()])
 
-    def joined(self, found: Sequence[list[str | None]]) -> list[str | None]:
-        out = list(dict.fromkeys(text for one in found for text in one))
-        if len(out) > MOST_ROW_GROUPS:
+    def merge(self, other: Self) -> None:
+        self._add(other.found)
+
+    def _add(self, texts: list[str | None]) -> None:
+        self.found = list(dict.fromkeys([*self.found, *texts]))
+        if len(self.found) > MOST_ROW_GROUPS:
             raise _too_many("more")
-        return out
 
 
-def check_lengths(codes: np.ndarray, rows: HoldOut | int) -> None:
-    """Raise an error unless there is one group for each row."""
-    n = rows if isinstance(rows, int) else _length(rows)
+def check_lengths(codes: np.ndarray, n: int | None) -> None:
+    """Raise an error unless there is one group for each of the n rows, if n is known."""
     if n is not None and len(codes) != n:
         raise VerosimError(
             f"by must have one group for each of the {n:,} rows; got {len(codes):,}.",
@@ -98,15 +106,9 @@ def check_lengths(codes: np.ndarray, rows: HoldOut | int) -> None:
         )
 
 
-def _length(rows: HoldOut) -> int | None:
-    """The number of rows, if it is known before they are read."""
-    source = rows.source
-    return source.table.rows if isinstance(source, TableSource) else len(source)
-
-
 def _of_column(name: str, inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
     """The groups and their numbers, from a column of a table."""
-    if not is_source(inputs.X) and not isinstance(inputs.X, Table):
+    if not is_source(inputs.X):
         raise VerosimError(
             f"by={name!r} is not a column, because X is an array.",
             "Give the group of each row as an array.",

@@ -7,21 +7,21 @@ A class that has no rows outside the fold gets the probability zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from verosim.bayes.rule import Decision, spread, widened
 from verosim.bayes.stacked import log_posteriors, score_sums
 from verosim.cached import cached_property
+from verosim.data.clusters import Cluster, needs_all_rows
 from verosim.data.labels import positions
-from verosim.data.stream import TableSource
 from verosim.engines import one_blas_thread, work_in_order
-from verosim.folds.holdout import HeldOutRows, HoldOut
+from verosim.folds.holdout import FoldVisit, HeldOutRows, HoldOut
 from verosim.models import Spec, derive_rules
 from verosim.stats import Statistic
 
@@ -74,68 +74,75 @@ def _known_rules(seen: list[Decision], places: np.ndarray, classes: np.ndarray) 
     return FoldRules(partial(list, seen), places, classes)
 
 
-Visit = Callable[[HeldOutRows, FoldRules], Any]
-
-
 @dataclass(frozen=True)
 class Visited:
-    """The result of a visit to some rows of a fold."""
+    """The joined result of a visit to the rows of a fold."""
 
     fold: int
     size: int  # rows
     numbers: Sequence[int]  # the positions of the specs
     value: Any
-    # The rows, without the block if they are from a table; None if they are on a cluster.
-    held: HeldOutRows | None = None
-
-    @classmethod
-    def of(cls, held: HeldOutRows, numbers: Sequence[int], value: Any) -> Visited:
-        """The result of a visit to rows in this process."""
-        return cls(held.fold, len(held.rows), numbers, value, held)
 
 
 def visits_by_sums(
     specs: Sequence[Spec],
     numbers: Sequence[int],
     holdout: HoldOut,
-    visit: Visit,
+    visit: FoldVisit,
     keep_priors: bool = False,
 ) -> Iterator[Visited]:
-    """Call visit(rows, rules) for each fold. The rows of a table are read in pieces.
+    """The visit of the rows of each fold, for a few specs at a time if a fold is visited alone.
 
     All specs share one statistic. `keep_priors` uses the priors of all rows in every fold.
     """
-    if holdout.on_cluster:
-        known = [fold_rules(specs, holdout, t, keep_priors) for t in holdout.trainings()]
-        for f, (size, value) in holdout.visit_cluster(visit, known).items():
-            yield Visited(f, size, numbers, value)
-        return
-    if isinstance(holdout.source, TableSource):
-        known = [fold_rules(specs, holdout, t, keep_priors) for t in holdout.trainings()]
-        for held, value in holdout.visit_table(visit, known):
-            yield Visited.of(held, numbers, value)
-        return
-    least_count = min(spec.least_count for spec in specs)
+    trainings = holdout.trainings(min(spec.least_count for spec in specs))
     if len(specs) <= AT_ONCE and holdout.has_small_folds:
 
-        def derived() -> Iterator[tuple[int, FoldRules]]:
-            for f, training in enumerate(holdout.trainings(least_count)):
+        def derived() -> Iterator[dict[int, FoldRules]]:
+            for f, training in enumerate(trainings):
                 rules = fold_rules(specs, holdout, training, keep_priors)
                 _ = rules.seen  # in this thread, because of its warnings
-                yield f, rules
+                yield {f: rules}
 
-        def scored(one: tuple[int, FoldRules]) -> Visited:
-            held = holdout.held_out(one[0])
-            return Visited.of(held, numbers, visit(held, one[1]))
-
-        yield from work_in_order(scored, derived())
+        for found in work_in_order(partial(holdout.visited, visit), derived()):
+            for f, (size, value) in found.items():
+                yield Visited(f, size, numbers, value)
         return
-    for f, training in enumerate(holdout.trainings(least_count)):
-        held = holdout.held_out(f)
-        for at in range(0, len(specs), AT_ONCE):
-            some = slice(at, at + AT_ONCE)
-            rules = fold_rules(specs[some], holdout, training, keep_priors)
-            yield Visited.of(held, numbers[some], visit(held, rules))
+    for folds in holdout.rounds:
+        some = dict(zip(folds, trainings, strict=False))
+        step = AT_ONCE if len(folds) == 1 else len(specs)
+        for at in range(0, len(specs), step):
+            known = {
+                f: fold_rules(specs[at : at + step], holdout, training, keep_priors)
+                for f, training in some.items()
+            }
+            for f, (size, value) in holdout.visited(visit, known).items():
+                yield Visited(f, size, numbers[at : at + step], value)
+
+
+def visited_rows(found: Iterable[Visited]) -> list[tuple[HeldOutRows, Any]]:
+    """The rows of each piece, without their cells, and what a `PerRow` visit found in them.
+
+    The pieces are in the order of the folds and of the rows, with any number of threads.
+    """
+    pieces = [piece for one in found for piece in one.value]
+    return sorted(pieces, key=lambda piece: (piece[0].fold, piece[0].rows[0]))
+
+
+@dataclass(frozen=True)
+class PerRow(FoldVisit):
+    """Keeps something of each row: function(rows, known). So the rows must be in this process."""
+
+    function: Callable[[HeldOutRows, Any], Any]
+
+    def __call__(self, held: HeldOutRows, known: Any) -> list[tuple[HeldOutRows, Any]]:
+        return [(replace(held, block=None), self.function(held, known))]
+
+    def joined(self, found: Sequence[list[Any]]) -> list[tuple[HeldOutRows, Any]]:
+        return [piece for pieces in found for piece in pieces]
+
+    def there(self, cluster: Cluster) -> Self:
+        raise needs_all_rows(cluster)
 
 
 def fold_rules(

@@ -88,6 +88,10 @@ class Sums(ABC):
     def of(self, rows: Predictions) -> Any:
         """The sum over some rows."""
 
+    def reduced(self) -> Sums:
+        """The same sums, which do not grow with the rows, for rows on a cluster."""
+        return self
+
     def packed(self, found: Any) -> Any:
         """The sum as plain data, which workers of a cluster send."""
         return found
@@ -175,8 +179,11 @@ class ScikitScore(Score):
     name: str
     probable: bool
 
-    def part(self, rows: Predictions) -> Predictions:
-        return rows
+    def part(self, rows: Predictions) -> list[Predictions]:
+        return [rows]
+
+    def joined(self, parts: Sequence[list[Predictions]]) -> list[Predictions]:
+        return [rows for part in parts for rows in part]
 
     def reduced(self) -> Score:
         from verosim.folds.ranking import AVERAGES, HistogramArea
@@ -194,11 +201,12 @@ class ScikitScore(Score):
     def value(self, parts: list[Any]) -> float:
         if not parts:
             return float("nan")
+        rows = self.joined(parts)
         log_proba, codes, weights = (
-            np.concatenate([getattr(part, name) for part in parts])
+            np.concatenate([getattr(one, name) for one in rows])
             for name in ("log_proba", "codes", "weights")
         )
-        return self.of(log_proba, codes, weights, parts[0].classes)
+        return self.of(log_proba, codes, weights, rows[0].classes)
 
     def of(
         self, log_proba: np.ndarray, codes: np.ndarray, weights: np.ndarray, classes: np.ndarray

@@ -8,33 +8,21 @@ such as repeated or random splits, are pairs of training and test rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from verosim.data import ArraySource, encode_labels
+from verosim import engines
+from verosim.data import encode_labels
 from verosim.data.batch import UNWEIGHTED
-from verosim.data.blocks import blocks_of_pairs
-from verosim.data.clusters import check_is_here
-from verosim.data.folds import (
-    GivenFolds,
-    GroupFolds,
-    RowFolds,
-    TableFolds,
-    column_folds,
-    folds_in,
-    folds_named,
-    is_table_folds,
-)
+from verosim.data.blocks import BlockFolds, Folds, folds_of_pairs
+from verosim.data.folds import GivenFolds, GroupFolds, NamesOfFolds, Partition, RowFolds
 from verosim.data.labels import label_array
 from verosim.data.near_names import check_in_table
-from verosim.data.stream import Chunk, TableSource, weights_of
-from verosim.engines import ChunkWork, cluster_of, reduce_chunks
+from verosim.data.source import Chunk, RowSource
 from verosim.errors import VerosimError
 from verosim.folds.time_blocks import time_blocks, time_column
-from verosim.folds.time_cuts import blocks_there
 
 TrainTestPairs = list[tuple[np.ndarray, np.ndarray]]
 
@@ -227,68 +215,58 @@ def _partition(pairs: TrainTestPairs, n: int) -> tuple[np.ndarray, int] | None:
     return None if (numbers < 0).any() else (numbers, len(pairs))
 
 
-def table_folds(cv: Any, source: TableSource, y: np.ndarray | None, groups: Any) -> TableFolds:
-    """The folds of a table: by hash, by a column, or by a splitter that gets the labels."""
-    names, na = source.table.names, source.reader.na
+def folds_of_source(
+    cv: Any, source: RowSource, y: np.ndarray | None, groups: Any = None, X: Any = None
+) -> Folds:
+    """The folds of a source: by hash, by a column, in time, or by a splitter.
+
+    `y` are the labels if they are an array, and `X` the rows that a splitter may look at.
+    """
     check_readable_twice(source)
-    if is_table_folds(cv):
+    if isinstance(cv, Partition | BlockFolds):
         return cv
-    in_time = time_column(cv, names)
+    if not source.names:
+        assert y is not None
+        return _by_number(array_folds(cv, y, groups, X, source.weights), len(y))
+    by_column = _folds_by_column(cv, source, groups)
+    if by_column is not None:
+        return by_column
+    engines.check_rows_here(source, f"cv={cv!r}" if groups is None else "groups in an array")
+    if y is None:
+        y = row_labels(source)
+    if isinstance(groups, str):
+        groups = cells_of_column(source, groups)
+    weights = source.weights if isinstance(source.weights, np.ndarray) else UNWEIGHTED
+    found = array_folds(cv, y, groups, weights=weights)
+    return _by_number(_without_repeats(found) if isinstance(found, list) else found, len(y))
+
+
+def _by_number(found: tuple[np.ndarray, int] | TrainTestPairs, n: int) -> Folds:
+    return folds_of_pairs(found, n) if isinstance(found, list) else GivenFolds(*found)
+
+
+def _folds_by_column(cv: Any, source: RowSource, groups: Any) -> Folds | None:
+    """The folds of rows that need no numbers: by a column, in time, or by the cells of a row."""
+    na = source.reader.na
+    in_time = time_column(cv, source.names)
     if in_time is not None:
         _no_groups(groups)
-        if cluster_of(source) is not None:
-            return blocks_there(source, *in_time)
-        weights = source.weights if source.weights is None else row_weights(source, 0)
-        return time_blocks(source, *in_time, UNWEIGHTED if weights is None else weights)
+        return time_blocks(source, *in_time)
     for name, what in ((cv, "column of folds"), (groups, "column of groups")):
         if isinstance(name, str):
-            check_in_table(name, names, what)
+            check_in_table(name, source.names, what)
     if isinstance(cv, str):
         _no_groups(groups)
         if cv == source.target:
             raise VerosimError(f"{cv!r} is the target, so it cannot define the folds.", ASK)
-        if cluster_of(source) is None:
-            return column_folds(source.table, cv, na)
-        names = reduce_chunks(_FoldNames(cv, na), source.only(cv))
-        return folds_named(cv, names, na)
+        found: Folds = engines.reduce(source.only(cv), NamesOfFolds(cv, na))
+        return found
     count = number_of_folds(cv)
     if count is not None and isinstance(groups, str):
         return GroupFolds(groups, count, na)
     if count is not None and isinstance(source.target, str) and groups is None:
         return RowFolds(count)
-    check_is_here(source.table, f"cv={cv!r}" if groups is None else "groups in an array")
-    if y is None:
-        y = labels_of_table(source)
-    if isinstance(groups, str):
-        groups = np.concatenate([
-            rows.batch.column(groups).to_numpy(zero_copy_only=False)
-            for rows in source.table.batches({groups})
-        ])  # fmt: skip
-    weights = source.weights if isinstance(source.weights, np.ndarray) else UNWEIGHTED
-    found = array_folds(cv, y, groups, weights=weights)
-    return blocks_of_pairs(_without_repeats(found), len(y)) if isinstance(found, list) else (
-        GivenFolds(*found)
-    )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _FoldNames(ChunkWork):
-    """The values of a column of folds on a cluster."""
-
-    column: str
-    na: frozenset[str]
-
-    def __call__(self, chunk: Chunk) -> set[str]:
-        return folds_in(chunk.rows, self.column, self.na)
-
-    def joined(self, found: Sequence[set[str]]) -> set[str]:
-        return set().union(*found)
-
-    def packed(self, found: set[str]) -> list[str]:
-        return sorted(found)
-
-    def unpacked(self, plain: list[str]) -> set[str]:
-        return set(plain)
+    return None
 
 
 def _without_repeats(pairs: TrainTestPairs) -> TrainTestPairs:
@@ -303,37 +281,36 @@ def _without_repeats(pairs: TrainTestPairs) -> TrainTestPairs:
     return pairs
 
 
-def check_readable_twice(source: TableSource) -> None:
+def check_readable_twice(source: RowSource) -> None:
     """Raise an error if a source cannot be read twice: once to learn, once to score."""
-    if source.table.once:
+    if source.passes == 1:
         raise VerosimError(
             "This source can be read only once, but validation reads it twice.",
             "Give a file, a table, or a list of the pieces.",
         )
 
 
-def labels_of_table(source: TableSource) -> np.ndarray:
-    """(n,) the label of each row, from a pass over the target column."""
-    if not isinstance(source.target, str):
-        return source.target.labels[source.target.codes]
-    found = []
-    for chunk in TableSource(source.table, source.reader, source.target).pieces({source.target}):
-        codes, labels = chunk.labels()
-        found.append(labels[codes])
-    return np.concatenate(found)
+def cells_of_column(source: RowSource, name: str) -> np.ndarray:
+    """(n,) the cells of a column of a table in this process."""
+    found = engines.map(source.only(name), lambda chunk: chunk.rows.batch.column(name))
+    return np.concatenate([one.to_numpy(zero_copy_only=False) for one in found])
 
 
-def row_labels(source: ArraySource | TableSource, y: Any) -> np.ndarray:
-    """(n,) the label of each row of a source."""
-    if isinstance(source, TableSource) and isinstance(source.target, str):
-        return labels_of_table(source)
-    return label_array(y)
+def row_labels(source: RowSource, y: Any = None) -> np.ndarray:
+    """(n,) the label of each row of a source; `y` are the labels if they were given as an array."""
+    if y is not None and not isinstance(y, str):
+        return label_array(y)
+    return np.concatenate(list(engines.map(source.bare(), _labels_of_chunk)))
 
 
-def row_weights(source: ArraySource | TableSource, n: int) -> np.ndarray:
+def _labels_of_chunk(chunk: Chunk) -> np.ndarray:
+    codes, labels = chunk.labels()
+    return labels[codes]
+
+
+def row_weights(source: RowSource, n: int) -> np.ndarray:
     """(n,) the weight of each row of a source."""
     weights = source.weights
-    if isinstance(source, TableSource) and isinstance(weights, str):
-        batches = source.table.batches({weights})
-        return np.concatenate([weights_of(weights, rows) for rows in batches])
+    if isinstance(weights, str):
+        return np.concatenate(list(engines.map(source.bare(), lambda chunk: chunk.row_weights())))
     return np.ones(n) if weights is None or not len(weights) else weights

@@ -3,31 +3,44 @@
     cv="time:when"      eleven blocks of about equal size by the column `when`: ten folds
     cv="time:when:5"    five folds
 
-Rows with the same time are in the same block. The first block is never predicted.
+    block of time t = number of cuts below t,   cut b = time of row ⌈b n / B⌉ in the order of time
+
+n is the number of rows with a positive weight and B is the number of blocks. Rows with the same
+time are in the same block, and the first block is never predicted. If there are too many different
+times to keep, four passes over the column find the cuts: the order of the 64 bits of a time is the
+order of time, and each pass counts the rows by the next 16 bits. So the cuts are always exact.
 Reference: Bergmeir & Benítez (2012), On the use of cross-validation for time series predictor
 evaluation, Information Sciences 191, 192–213.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from verosim import engines
 from verosim.data import cells
-from verosim.data.blocks import RowBlocks, blocks_in_order
+from verosim.data.blocks import CutBlocks, one_after_the_other
 from verosim.data.cell_formats import FORMATTED_ROLES, Read, by_format
 from verosim.data.libraries import pa
 from verosim.data.near_names import near
 from verosim.data.schema_columns import Column
-from verosim.data.stream import TableSource
-from verosim.data.tables import Rows, Table
+from verosim.data.source import RowSource
+from verosim.data.stream import TableChunk
+from verosim.data.tables import Rows
+from verosim.data.visits import Visit
 from verosim.errors import VerosimError
 
 IN_TIME = "time:"
 FOLDS_IN_TIME = 10
+MOST_DIFFERENT_TIMES = 1 << 20  # different times that one pass keeps
+BITS = 16  # of a time that one more pass finds
+TIME_BINS = 1 << BITS
+SIGN = np.uint64(1 << 63)
 
 
 def time_column(cv: Any, names: tuple[str, ...]) -> tuple[str, int] | None:
@@ -49,67 +62,145 @@ def time_column(cv: Any, names: tuple[str, ...]) -> tuple[str, int] | None:
     return column, count
 
 
-def time_blocks(source: TableSource, column: str, count: int, weights: np.ndarray) -> RowBlocks:
+def time_blocks(source: RowSource, column: str, count: int) -> CutBlocks:
     """The blocks of rows by the values of a column. Rows of weight zero do not move their edges.
 
     Dates and numbers are read by the format of the schema.
     """
-    read = times_of(source, column)
-    found = [read(rows) for rows in source.table.batches({column})]
-    times = np.concatenate(found) if found else np.empty(0)
-    counted = times[weights > 0] if len(weights) == len(times) else times
-    values, mass = np.unique(counted, return_counts=True)
-    check_values(column, len(values))
-    blocks = _blocks_of_values(mass, count + 1)
-    at = np.minimum(np.searchsorted(values, times), len(values) - 1)
-    return blocks_in_order(blocks[at], int(blocks[-1]) + 1)
-
-
-def times_of(source: TableSource, column: str) -> Callable[[Rows], np.ndarray]:
-    """A function that reads the times of some rows. It can be pickled."""
     read = by_format(_column_of(source, column), _dates_or_numbers)
-    return partial(_times, column, read, source.reader.na)
+    times = partial(_times, column, read, source.reader.na)
+    cuts = engines.iterate(source.only(column), _cuts(times, column, count + 1))
+    return CutBlocks(*one_after_the_other(len(cuts) + 1), column, cuts, times)
 
 
-def check_values(column: str, count: int) -> None:
-    """Raise an error if the column of time has fewer than two values."""
-    if count < 2:
+def _cuts(
+    times: Callable[[Rows], np.ndarray], column: str, blocks: int
+) -> Generator[Visit, Any, np.ndarray]:
+    """(B − 1,) the last time of each block but the last one. No block is empty."""
+    seen = yield _Times(times)
+    if seen.total < 2 or len(seen.values) == 1:
         raise VerosimError(
-            f"The column of time {column!r} must have at least 2 different values; got {count}.",
+            f"The column of time {column!r} must have at least 2 different values; got "
+            f"{min(seen.total, 1)}.",
             "Use a column with several values, or give a number of folds.",
         )
+    if 0 < len(seen.values) <= blocks:  # one block for each value
+        return np.array(seen.values[:-1])
+    ranks = [-(-b * seen.total // blocks) - 1 for b in range(1, blocks)]
+    if len(seen.values):
+        cuts = seen.values[np.searchsorted(np.cumsum(seen.counts), ranks, side="right")]
+    else:
+        found = [_Search(rank) for rank in ranks]
+        for level in range(64 // BITS):
+            prefixes = np.unique([one.prefix for one in found]).astype(np.uint64)
+            counts = yield _Prefixes(times, prefixes, level)
+            found = [one.narrowed(prefixes, counts) for one in found]
+        cuts = _times_of_keys(np.array([one.prefix for one in found], dtype=np.uint64))
+    cuts = np.unique(cuts)
+    return np.array(cuts[cuts < seen.last])
 
 
-def _blocks_of_values(mass: np.ndarray, count: int) -> np.ndarray:
-    """(values,) the block of each value, from the number of rows of each value, in order.
+@dataclass(frozen=True)
+class _Seen:
+    """The times of some rows."""
 
-    There are as many blocks as values if there are fewer values than blocks.
-    """
-    before = np.cumsum(mass) - mass
-    blocks = (before * count) // mass.sum()  # the block in which the first row of the value falls
-    if len(mass) <= count:
-        blocks = np.arange(len(mass))
-    return np.unique(blocks, return_inverse=True)[1]
+    values: np.ndarray  # the different times, sorted; empty if they are too many
+    counts: np.ndarray  # the rows of each
+    total: int  # rows
+    last: float  # the largest time
+
+    def joined(self, other: _Seen) -> _Seen:
+        total, last = self.total + other.total, max(self.last, other.last)
+        if any(one.total and not len(one.values) for one in (self, other)):
+            return _Seen(np.empty(0), np.empty(0), total, last)
+        values, at = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
+        if len(values) > MOST_DIFFERENT_TIMES:
+            return _Seen(np.empty(0), np.empty(0), total, last)
+        return _Seen(values, np.bincount(at, [*self.counts, *other.counts]), total, last)
 
 
-def _column_of(source: TableSource, name: str) -> Column:
+@dataclass
+class _Times(Visit):
+    """The different times with their numbers of rows, if they are not too many."""
+
+    times: Callable[[Rows], np.ndarray]
+
+    def nothing(self) -> _Seen:
+        return _Seen(np.empty(0), np.empty(0), 0, -np.inf)
+
+    def absorb(self, chunk: TableChunk) -> None:
+        times = self.times(chunk.rows)[chunk.kept()] + 0.0  # −0 becomes 0
+        values, counts = np.unique(times, return_counts=True)
+        if len(values):
+            self.found = self.found.joined(_Seen(values, counts, len(times), float(values[-1])))
+
+    def merge(self, other: Self) -> None:
+        self.found = self.found.joined(other.found)
+
+    def packed(self) -> Any:
+        return [self.found.values, self.found.counts, self.found.total, self.found.last]
+
+    def unpacked(self, plain: Any) -> _Seen:
+        return _Seen(*plain)
+
+
+@dataclass
+class _Prefixes(Visit):
+    """(P, TIME_BINS) the rows of each prefix of a key, by the next bits."""
+
+    times: Callable[[Rows], np.ndarray]
+    prefixes: np.ndarray  # (P,) uint64, sorted
+    level: int  # the number of bits of a prefix, divided by BITS
+
+    def nothing(self) -> np.ndarray:
+        return np.zeros((len(self.prefixes), TIME_BINS), dtype=np.int64)
+
+    def absorb(self, chunk: TableChunk) -> None:
+        keys = _keys(self.times(chunk.rows)[chunk.kept()])
+        shifted = keys >> np.uint64(64 - BITS * (self.level + 1))
+        head, bins = shifted >> np.uint64(BITS), shifted & np.uint64(TIME_BINS - 1)
+        at = np.minimum(np.searchsorted(self.prefixes, head), len(self.prefixes) - 1)
+        here = self.prefixes[at] == head
+        np.add.at(self.found, (at[here], bins[here].astype(np.intp)), 1)
+
+    def merge(self, other: Self) -> None:
+        self.found += other.found
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The search for the row with this rank among the rows whose keys begin with the prefix."""
+
+    rank: int  # from 0
+    prefix: int = 0
+
+    def narrowed(self, prefixes: np.ndarray, counts: np.ndarray) -> _Search:
+        """The same with the next bits of the prefix."""
+        until = np.cumsum(counts[int(np.searchsorted(prefixes, np.uint64(self.prefix)))])
+        bin_ = int(np.searchsorted(until, self.rank, side="right"))
+        below = int(until[bin_ - 1]) if bin_ else 0
+        return _Search(self.rank - below, (self.prefix << BITS) | bin_)
+
+
+def _keys(times: np.ndarray) -> np.ndarray:
+    """(n,) uint64 keys with the order of the times."""
+    bits = (times + 0.0).view(np.uint64)  # −0 becomes 0
+    return np.where(bits & SIGN, ~bits, bits | SIGN)
+
+
+def _times_of_keys(keys: np.ndarray) -> np.ndarray:
+    """(n,) the times of keys."""
+    return np.where(keys & SIGN, keys ^ SIGN, ~keys).view(np.float64)
+
+
+def _column_of(source: RowSource, name: str) -> Column:
     """How the column of time is read. If the model ignores it, a first look at it decides."""
     schema = source.reader.schema
     if name in schema.names and schema[name].role in FORMATTED_ROLES:
         return schema[name]
-    table = source.table
-    read = partial(_only, table, name)
-    alone = Table((name,), read, native=table.native, typed=table.typed, coded=table.coded)
     from verosim.kinds.look import look
 
-    return look(alone, na=source.reader.na)[name]
-
-
-def _only(table: Table, name: str, columns: Iterable[str] | None) -> Iterator[Rows]:
-    """The rows of a table with one column."""
-    if table.cluster is not None:  # the first rows
-        return table.read([name])
-    return (rows.select([name]) for rows in table.batches({name}))
+    return look(source.table.first_of(name), na=source.reader.na)[name]
 
 
 def _times(column: str, read: Read, na: frozenset[str], rows: Rows) -> np.ndarray:

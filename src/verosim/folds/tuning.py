@@ -19,10 +19,10 @@ from itertools import product
 import numpy as np
 
 from verosim.engines.progress import Progress
-from verosim.folds.holdout import HeldOutRows, HoldOut, ReducingVisit
+from verosim.folds.holdout import FoldVisit, HeldOutRows, HoldOut
 from verosim.folds.rules import FoldRules, visits_by_sums
 from verosim.folds.scores import own_log_proba
-from verosim.linalg import log_shares
+from verosim.linalg import normalised_logs
 from verosim.models import Inputs, Spec
 
 SHARES = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
@@ -57,7 +57,7 @@ def tune(spec: Spec, inputs: Inputs) -> tuple[dict[str, float], HoldOut]:
 
 
 @dataclass(frozen=True)
-class _Losses(ReducingVisit):
+class _Losses(FoldVisit):
     """(specs, powers) the sum of the log-loss over the rows, for each rule and each τ."""
 
     powers: np.ndarray
@@ -83,4 +83,4 @@ def raised(log_p: np.ndarray, tau: float) -> np.ndarray:
     if tau == 1.0:
         return log_p
     scaled = tau * log_p
-    return log_shares(scaled)
+    return normalised_logs(scaled)

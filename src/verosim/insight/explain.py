@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from verosim import engines
 from verosim.arguments import checked, one_of, whole
 from verosim.axes.groups import plain_label
 from verosim.bayes.explain import ScoreParts, joined_parts
@@ -24,8 +25,7 @@ from verosim.data import Documents
 from verosim.data.adapters import opened_as
 from verosim.data.clusters import check_is_here
 from verosim.data.readers import Reader
-from verosim.data.sources import cells_per_row
-from verosim.data.stream import Chunk, TableSource
+from verosim.data.source import RowSource
 from verosim.data.tables import Rows
 from verosim.densities.attribution import (
     CHAIN,
@@ -36,8 +36,6 @@ from verosim.densities.attribution import (
     AttributionRequest,
 )
 from verosim.densities.base import no_contributions
-from verosim.engines import map_chunks
-from verosim.engines.local import results_of
 from verosim.errors import VerosimError, listed
 from verosim.estimators.checks import empty_table
 from verosim.insight.explanation import Explanation
@@ -168,8 +166,7 @@ def explain(
     request = AttributionRequest(
         named.owner, None, int(permutations), int(random_state), kind == LINEAR, named.inside
     )
-    every = _of_table if isinstance(rows, TableSource) else _of_array
-    found = every(rule, rows, pair, request)
+    found = _pieces(rule, rows, pair, request)
     parts = joined_parts([one.parts for one in found])
     _check_kind(kind, parts.kind, model)
     cells = named.cells(rows, [one.rows for one in found])
@@ -271,9 +268,9 @@ class _Named:
     @classmethod
     def of(cls, rule: Any, rows: Any) -> _Named:
         """The players of the columns that a reader reads, or of an array."""
-        reader = rows.reader if isinstance(rows, TableSource) else None
+        reader = rows.reader
         if reader is None:
-            names = ("text",) if isinstance(rows, Documents) else tuple(rule.columns)
+            names = ("text",) if isinstance(rows.X, Documents) else tuple(rule.columns)
             return cls(names, names, None, {}, None)
         names, owners = tuple(dict.fromkeys(reader.players)), dict[str, str]()
         for name, column in zip(reader.players, reader.owners, strict=False):
@@ -289,7 +286,7 @@ class _Named:
     def cells(self, rows: Any, pieces: Sequence[Rows | None]) -> ShownCells:
         """The cells of the rows, for printing."""
         if self.reader is None:
-            return ArrayCells(rows, np.arange(rows.shape[0]))
+            return ArrayCells(rows.X, np.arange(len(rows)))
         some = [piece for piece in pieces if piece is not None]
         first = np.concatenate([[0], np.cumsum([piece.batch.num_rows for piece in some])])
         at = np.arange(int(first[-1]))
@@ -324,34 +321,18 @@ def _check_size(numbers: int) -> None:
         )
 
 
-def _of_table(
-    rule: Any, source: TableSource, pair: _Pair, request: AttributionRequest
-) -> list[_Piece]:
-    def work(chunk: Chunk) -> _Piece:
-        return _piece(rule, chunk.block(), pair, request, chunk.rows)
+def _pieces(rule: Any, source: RowSource, pair: _Pair, request: AttributionRequest) -> list[_Piece]:
+    """The explanations of all rows, some rows at a time."""
+    cells = source.reader is not None
+
+    def work(chunk: Any) -> _Piece:
+        return _piece(rule, chunk.block(), pair, request, chunk.rows if cells else None)
 
     found, size = [], 0
-    for piece in map_chunks(work, source):
+    for piece in engines.map(source, work, rows=ROWS_EXPLAINED_TOGETHER):
         size += piece.parts.parts.size
         _check_size(size)
         found.append(piece)
     if not found:
         raise empty_table()
-    return found
-
-
-def _of_array(rule: Any, rows: Any, pair: _Pair, request: AttributionRequest) -> list[_Piece]:
-    n = rows.shape[0]
-    _check_size(n * len(rule.log_prior) * len(rule.columns))
-    count = max(1, -(-n // ROWS_EXPLAINED_TOGETHER))
-
-    def work(job: int) -> _Piece:
-        return _piece(
-            rule,
-            rows[job * ROWS_EXPLAINED_TOGETHER : (job + 1) * ROWS_EXPLAINED_TOGETHER],
-            pair,
-            request,
-        )
-
-    found: list[_Piece] = results_of(work, count, n * cells_per_row(rows))
     return found

@@ -16,7 +16,6 @@ from verosim.data.adapters import is_scalar, open_table
 from verosim.data.libraries import pa
 from verosim.data.near_names import near
 from verosim.data.schema import Schema
-from verosim.data.stream import TableSource
 from verosim.errors import VerosimError, listed
 from verosim.estimators.base import NotFitted, ScoreMixin
 from verosim.estimators.one_state import snapshot
@@ -70,8 +69,7 @@ class SingleRow:
             raise _no_column(given, names)
         known = {name: given.get(name) for name in names}
         _, rows = model.opened_to_score({name: [cell] for name, cell in known.items()})
-        schema = rows.reader.schema if isinstance(rows, TableSource) else None
-        return cls(model, known, schema, "table", names)
+        return cls(model, known, rows.schema, "table", names)
 
     @classmethod
     def _of_numbers(cls, model: Any, given: Mapping[str, Any]) -> SingleRow:
@@ -88,7 +86,7 @@ class SingleRow:
         """A row of an array, or one text."""
         if isinstance(row, str):
             rule, rows = model.opened_to_score([row])
-            if not isinstance(rows, Documents):
+            if not isinstance(getattr(rows, "X", None), Documents):
                 raise VerosimError(
                     f"The function {caller} needs one row; got the text {row[:40]!r}.",
                     "Give the row as {'column': value, …}.",
@@ -102,9 +100,8 @@ class SingleRow:
             raise _not_one_row(caller, len(cells) if cells.ndim else 0)
         values = [_plain(value) for value in cells.tolist()]
         rule, rows = model.opened_to_score(_matrix([values]))
-        if isinstance(rows, TableSource):
-            names = tuple(rows.table.names)
-            names = names if len(names) == len(values) else tuple(rows.reader.schema.names)
+        if rows.names:
+            names = rows.names if len(rows.names) == len(values) else rows.schema.names
             return cls.of(model, dict(zip(names, values, strict=True)), caller)
         names = tuple(rule.columns)
         if len(names) != len(values):  # the rule reads features of the columns
@@ -239,6 +236,6 @@ def _no_column(given: Mapping[str, Any], names: tuple[str, ...]) -> VerosimError
 def _read_columns(model: Any, given: Mapping[str, Any]) -> tuple[str, ...]:
     """The columns that a model reads, in the order of the table."""
     rule, rows = model.opened_to_score({name: [cell] for name, cell in given.items()})
-    if isinstance(rows, TableSource) and rows.reader.schema.names:
-        return tuple(rows.reader.schema.names)
+    if rows.schema is not None and rows.schema.names:
+        return tuple(rows.schema.names)
     return tuple(rule.columns)

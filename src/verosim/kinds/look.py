@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,8 +13,7 @@ import numpy as np
 
 from verosim.arguments import checked, whole
 from verosim.data import cells
-from verosim.data.adapters import open_table, opened_as
-from verosim.data.clusters import is_on_cluster
+from verosim.data.adapters import is_read_once, open_table, opened_as
 from verosim.data.column_kinds import IGNORE
 from verosim.data.declared_values import declared_values
 from verosim.data.labels import encode_labels, labels_of
@@ -23,7 +22,7 @@ from verosim.data.near_names import check_in_table, near
 from verosim.data.schema import Schema, over_cap_only
 from verosim.data.schema_columns import Column, as_kind
 from verosim.data.stream import LABEL_HINT, weights_of
-from verosim.data.tables import FIRST_LOOK_ROWS, Rows, Table, can_rewind
+from verosim.data.tables import FIRST_LOOK_ROWS, Rows, Table
 from verosim.data.weights import as_weights
 from verosim.errors import VerosimError
 from verosim.kinds.density_choice import NUMBER_KINDS
@@ -159,9 +158,7 @@ def full_look(
 
     A fit needs them: a column that has few values in the first rows may have many later.
     """
-    # A frame of Spark Connect has an attribute of every name.
-    once = not is_on_cluster(source) and hasattr(source, "read_next_batch")
-    if once or (isinstance(source, Iterator) and not can_rewind(source)):
+    if is_read_once(source):
         raise VerosimError(
             "This source can be read only once, so look would use up its first rows.",
             "Give a file, a table, or the first batch of the stream.",
@@ -181,8 +178,7 @@ def full_look(
             "Add the array to the table as a column.",
         )
     given = {} if isinstance(columns, str) else dict(columns)
-    if table.cluster is not None:
-        table.cluster.check_looked([n for n in table.names if given.get(n) != IGNORE.name])
+    table.check_looked([n for n in table.names if given.get(n) != IGNORE.name])
     sample = table.spread(rows) if spread else table.head(rows)
     looked = min(sum(map(len, sample)), rows)
     if not looked:

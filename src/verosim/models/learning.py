@@ -19,9 +19,8 @@ import numpy as np
 
 from verosim.arguments import finite
 from verosim.axes.groups import plain_label
-from verosim.data import ArraySource
 from verosim.data.labels import check_known
-from verosim.data.stream import TableSource
+from verosim.data.source import RowSource
 from verosim.engines import summarise
 from verosim.errors import PrecisionWarning, VerosimError, VerosimWarning, warn
 from verosim.kinds.missing_marks import LABEL_MARKS
@@ -57,7 +56,7 @@ def summarise_rows(spec: Spec, opened: Opened) -> Statistic:
     return summed(spec.counted_rows(opened.source, opened.plan.axes.groups), opened.plan)
 
 
-def summed(source: ArraySource | TableSource, plan: Statistic) -> Statistic:
+def summed(source: RowSource, plan: Statistic) -> Statistic:
     """The statistic of rows. There must be at least one row with positive weight."""
     statistic = summarise(source, plan)
     if not statistic.rows.any():
@@ -110,7 +109,7 @@ def add_rows(spec: Spec, state: State | None, inputs: Inputs, classes: Any = Non
     part = summarise_rows(spec, opened)
     tuned = spec.updated(state.tuned, float(part.weight.sum()))
     total = (known + part).recentred()
-    if opened.schema is not None and isinstance(opened.source, TableSource):
+    if opened.schema is not None:
         from verosim.models.stream_start import warn_of_few_rows, warn_of_fixed
 
         warn_of_fixed(opened.schema, opened.source)

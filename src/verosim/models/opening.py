@@ -9,19 +9,19 @@ Labels and weights are arrays, or names of columns.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verosim.axes import Axes, Columns, Groups
-from verosim.data import ArraySource, as_weights, encode_labels
+from verosim.data import as_weights, encode_labels
 from verosim.data.adapters import array_table, is_source, is_stream, open_table
-from verosim.data.clusters import ArraysThere
 from verosim.data.labels import encode_counted, labels_of
 from verosim.data.names import feature_names
 from verosim.data.schema import Schema, for_table, schema_of_arrays
-from verosim.data.sources import Parts
-from verosim.data.stream import EncodedLabels, TableSource, check_length, kind_of_labels
+from verosim.data.source import RowSource
+from verosim.data.sources import Parts, rows_in_memory, unlabelled
+from verosim.data.stream import EncodedLabels, check_length, kind_of_labels, rows_of_table
 from verosim.data.tables import BATCH_ROWS, NumberRows, Table
 from verosim.errors import VerosimError
 from verosim.kinds.leaks import GIVES_LABEL_AWAY, columns_that_give_label_away, warn_of_leaks
@@ -30,6 +30,9 @@ from verosim.linalg import one_blas_thread
 from verosim.models.spec import LabelledTable, Spec
 from verosim.models.state import State
 from verosim.stats import Statistic
+
+if TYPE_CHECKING:
+    from verosim.data.readers import Reader
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Inputs:
 class Opened:
     """Rows to learn from, the zero statistic, and the schema if the rows are a table."""
 
-    source: ArraySource | TableSource
+    source: RowSource
     plan: Statistic
     schema: Schema | None
 
@@ -61,11 +64,16 @@ def open_rows(
     If `state` is given, its classes, codes and schema are used. `classes` are labels that may
     appear later.
     """
-    if isinstance(inputs.X, ArraysThere):
-        return _open_arrays_there(spec, inputs, inputs.X, state, classes)
-    if reads_table(spec, inputs.X, inputs.y, inputs.schema, state):
-        return _open_table(spec, inputs, state, classes)
-    return _open_array(spec, inputs, state, classes)
+    is_table = reads_table(spec, inputs.X, inputs.y, inputs.schema, state)
+    opener = _table_source if is_table else _array_source
+    source, axes, schema = opener(spec, inputs, state, classes)
+    if state is None:
+        return Opened(source, spec.plan(axes, source), schema)
+    plan, known = state.statistic.zero(), state.statistic.axes.groups
+    every = known.union(axes.groups)
+    if every is not known:
+        plan = plan.align(plan.axes.with_groups(every))
+    return Opened(source, plan, schema)
 
 
 def reads_table(
@@ -103,7 +111,9 @@ def no_target(spec: Spec) -> VerosimError:
 # Arrays ------------------------------------------------------------------------------------------
 
 
-def _open_array(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -> Opened:
+def _array_source(
+    spec: Spec, inputs: Inputs, state: State | None, classes: Any
+) -> tuple[RowSource, Axes, None]:
     if inputs.y is None:
         raise no_target(spec)
     if len(as_na(inputs.na)):
@@ -114,106 +124,38 @@ def _open_array(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -
     y = labels_of(inputs.y, n)
     weights = as_weights(inputs.sample_weight, n)
     codes, labels = encode_counted(y, weights, None if state is None else state.classes, classes)
-    source = ArraySource(rows, codes, weights, raw=spec.reads_values)
-    if state is not None and labels is state.classes:  # no class is new
-        return Opened(source, state.statistic.zero(), None)
-    groups = Groups(labels)
-    if state is None:
-        columns = Columns(d, None if names is None else tuple(names.tolist()))
-        if not len(weights):
-            found = columns_that_give_label_away(rows, codes)
-            warn_of_leaks([columns.name(j) for j in found])
-        return Opened(source, spec.plan(Axes(groups, columns), source), None)
-    zero = state.statistic.zero()
-    return Opened(source, zero.align(zero.axes.with_groups(groups)), None)
-
-
-def _open_arrays_there(
-    spec: Spec, inputs: Inputs, arrays: ArraysThere, state: State | None, classes: Any
-) -> Opened:
-    """Open arrays on a cluster. The model is that of arrays here: its columns have no names."""
-    known = None if state is None else state.schema
-    named = known is not None and (known.named or known.target is not None)
-    if spec.reads_texts or named or inputs.schema is not None:
-        raise VerosimError(
-            f"{spec.name} cannot read arrays of {arrays.cluster.name} here.",
-            "Give a data frame with named columns and the name of its target.",
-        )
-    if len(as_na(inputs.na)):
-        raise array_with_marks()
-    declared = Groups(np.empty(0) if classes is None else encode_labels(classes)[1])
-    if spec.reads_only_tables or known is not None:
-        return _open_mixed_arrays_there(spec, arrays, state, declared)
-    columns = Columns(len(arrays.names)) if state is None else state.statistic.axes.columns
-    if columns.size != len(arrays.names):
-        raise wrong_width(spec, len(arrays.names), columns.size)
-    schema = schema_of_arrays(Columns(columns.size), arrays.names)
-    schema = replace(schema, target=arrays.target, target_type=arrays.target_type)
-    source = TableSource(arrays.table, spec.reader_of_arrays(schema), arrays.target, arrays.weight)
-    if state is None:
-        return Opened(source, spec.plan(Axes(declared, columns), source), None)
-    plan = state.statistic.zero()
-    return Opened(source, plan.align(plan.axes.with_groups(plan.axes.groups.union(declared))), None)
-
-
-def _open_mixed_arrays_there(
-    spec: Spec, arrays: ArraysThere, state: State | None, declared: Groups
-) -> Opened:
-    """Open arrays on a cluster for a model that finds the kinds of its columns."""
-    weight = arrays.weight
-    rows = LabelledTable(arrays.table, arrays.target, weight)
-    if state is None:
-        found = spec.look(arrays.table, arrays.target, sample_weight=weight)
-        warn_of_leaks([c.name for c in found.used if c.note.startswith(GIVES_LABEL_AWAY)])
-        known = there = spec.settled(found, rows)
-    else:
-        assert state.schema is not None
-        known = state.schema
-        if known.names != arrays.names:
-            raise wrong_width(spec, len(arrays.names), len(known.names))
-        there = replace(known, target=arrays.target, target_type=arrays.target_type, weight=weight)
-    source = TableSource(arrays.table, spec.reader(there), arrays.target, weight)
-    if state is None:
-        plan = spec.plan(Axes(declared, source.reader.columns), source)
-        kept = replace(  # the schema of arrays in this process
-            source.reader.schema,
-            target=None,
-            target_type="text",
-            weight=None,
-            named=False,
-            native="array",
-        )
-        return Opened(source, plan, kept)
-    plan = state.statistic.zero()
-    return Opened(
-        source, plan.align(plan.axes.with_groups(plan.axes.groups.union(declared))), known
-    )
+    columns = Columns(d, None if names is None else tuple(names.tolist()))
+    if state is None and not len(weights):
+        found = columns_that_give_label_away(rows, codes)
+        warn_of_leaks([columns.name(j) for j in found])
+    source = rows_in_memory(rows, codes, weights, raw=spec.reads_values, labels=labels)
+    return source, Axes(Groups(labels), columns), None
 
 
 # Tables ------------------------------------------------------------------------------------------
 
 
-def _open_table(spec: Spec, inputs: Inputs, state: State | None, classes: Any) -> Opened:
+def _table_source(
+    spec: Spec, inputs: Inputs, state: State | None, classes: Any
+) -> tuple[RowSource, Axes, Schema | None]:
     known = None if state is None else state.schema
     named = isinstance(inputs.y, str)
     table = open_table(inputs.X) if named else _as_table(spec, inputs.X, known)
     inputs = _with_named_columns(spec, inputs, table, known)
-    _check_inputs(inputs, table, state)
+    _check_inputs(spec, inputs, table, state)
     weights = _weights(inputs.sample_weight, table)
     rows = LabelledTable(table, _labels(inputs.y, weights, table, state, classes), weights)
-    reader = spec.reader(_schema(spec, inputs, rows, state))
-    source = TableSource(table, reader, rows.labels, weights, ready=tuple(rows.ready))
-    if state is None and isinstance(rows.labels, EncodedLabels):  # all classes are known
-        plan = spec.plan(Axes(Groups(rows.labels.labels), reader.columns), source)
-        return Opened(source, plan, reader.schema)
-    declared = Groups(np.empty(0) if classes is None else encode_labels(classes)[1])
-    if state is None:
-        plan = spec.plan(Axes(declared, reader.columns), source)
-        return Opened(source, plan, reader.schema)
-    plan = state.statistic.zero()
+    reader, schema = _reader(spec, inputs, rows, state)
+    source = rows_of_table(table, reader, rows.labels, weights, ready=tuple(rows.ready))
+    groups = Groups(np.empty(0) if state is None else state.classes)
+    if isinstance(rows.labels, EncodedLabels):
+        groups = groups.union(Groups(rows.labels.labels))
     if classes is not None:
-        plan = plan.align(plan.axes.with_groups(plan.axes.groups.union(declared)))
-    return Opened(source, plan, known)
+        groups = groups.union(Groups(encode_labels(classes)[1]))
+    columns = reader.columns
+    if schema is None:
+        columns = Columns(len(reader.names)) if state is None else state.statistic.axes.columns
+    return source, Axes(groups, columns), schema
 
 
 def _as_table(spec: Spec, X: Any, known: Schema | None) -> Table:
@@ -254,8 +196,11 @@ def _with_named_columns(spec: Spec, inputs: Inputs, table: Table, known: Schema 
     return replace(inputs, y=y, sample_weight=weight)
 
 
-def _check_inputs(inputs: Inputs, table: Table, state: State | None) -> None:
+def _check_inputs(spec: Spec, inputs: Inputs, table: Table, state: State | None) -> None:
     """Check the names of columns, the schema and the marks of missing values."""
+    if table.array is not None:
+        _check_array_there(spec, inputs, table, None if state is None else state.schema)
+        return
     target = inputs.y if isinstance(inputs.y, str) else None
     weight = inputs.sample_weight if isinstance(inputs.sample_weight, str) else None
     if state is not None:
@@ -268,6 +213,18 @@ def _check_inputs(inputs: Inputs, table: Table, state: State | None) -> None:
     from verosim.kinds.look import check_columns  # a model of arrays does not need it
 
     check_columns(table.names, target, weight, "auto")
+
+
+def _check_array_there(spec: Spec, inputs: Inputs, table: Table, known: Schema | None) -> None:
+    """Check that a model can read an array on a cluster: by the numbers of its columns."""
+    named = known is not None and (known.named or known.target is not None)
+    if spec.reads_texts or named or inputs.schema is not None:
+        raise VerosimError(
+            f"{spec.name} cannot read arrays of {table.place} here.",
+            "Give a data frame with named columns and the name of its target.",
+        )
+    if len(as_na(inputs.na)):
+        raise array_with_marks()
 
 
 def _check_continues(inputs: Inputs, target: str | None, known: Schema | None) -> None:
@@ -311,6 +268,31 @@ def _labels(y: Any, weights: Any, table: Table, state: State | None, classes: An
     return EncodedLabels(*encode_counted(y, given, known, classes))
 
 
+def _reader(
+    spec: Spec, inputs: Inputs, rows: LabelledTable, state: State | None
+) -> tuple[Reader, Schema | None]:
+    """The reader of a table, and the schema that the model keeps; none if it reads arrays."""
+    array = rows.table.array
+    if array is None:
+        reader = spec.reader(_schema(spec, inputs, rows, state))
+        return reader, reader.schema if state is None else state.schema
+    known = None if state is None else state.schema
+    there: Any = {"target": array.target, "target_type": array.target_type, "weight": array.weight}
+    if state is not None:
+        width = len(state.statistic.axes.columns) if known is None else len(known.names)
+        if width != len(array.names):
+            raise wrong_width(spec, len(array.names), width)
+    if not spec.reads_only_tables and known is None:
+        schema = schema_of_arrays(Columns(len(array.names)), array.names)
+        return spec.reader_of_arrays(replace(schema, **there)), None
+    if known is not None:
+        return spec.reader(replace(known, **there)), known
+    reader = spec.reader(_schema(spec, inputs, rows, state))
+    return reader, replace(
+        reader.schema, target=None, target_type="text", weight=None, named=False, native="array"
+    )
+
+
 @one_blas_thread  # the products are small: more threads would cost more than they save
 def _schema(spec: Spec, inputs: Inputs, rows: LabelledTable, state: State | None) -> Schema:
     """The given or known schema, checked against the table, or else a first look at the table."""
@@ -339,15 +321,24 @@ def _schema(spec: Spec, inputs: Inputs, rows: LabelledTable, state: State | None
 # Rows to score -----------------------------------------------------------------------------------
 
 
-def open_to_score(state: State, X: Any) -> Any:
-    """Rows to predict: an array, or a source that is read in pieces."""
+def open_to_score(state: State, X: Any) -> RowSource:
+    """Rows to predict."""
     if reads_table(state.spec, X, state=state):
         return open_table_to_score(state, X)
-    return state.spec.matrix(X, state.statistic.axes.columns.names)
+    return unlabelled(state.spec.matrix(X, state.statistic.axes.columns.names))
 
 
-def few_numbers_to_score(state: State, X: Any) -> Any:
-    """The rows of an array as a model of tables reads them, if all are numbers and few, or None.
+def read_by_state(state: State, source: RowSource) -> RowSource:
+    """The rows of a source as another fitted model reads them. Nothing watches their values."""
+    if source.reader is None:
+        return source
+    found = open_table_to_score(state, source.table, source.target, source.weights)
+    found.reader.watched(None)  # a value that is in one fold only is not a mistake
+    return found
+
+
+def few_numbers_to_score(state: State, X: Any) -> RowSource | None:
+    """The rows of an array as a model of tables reads them, if all are numbers and few.
 
     They are scored at once, without the steps that read a table in pieces.
     """
@@ -358,12 +349,10 @@ def few_numbers_to_score(state: State, X: Any) -> Any:
     if len(X) > BATCH_ROWS or not reader.reads_only_numbers:
         return None
     rows = state.spec.value_matrix(X)
-    return reader.block(NumberRows(rows, _names_of_array(state.spec, rows, schema), 0))
+    return unlabelled(reader.block(NumberRows(rows, _names_of_array(state.spec, rows, schema), 0)))
 
 
-def open_table_to_score(
-    state: State, X: Any, target: Any = None, weights: Any = None
-) -> TableSource:
+def open_table_to_score(state: State, X: Any, target: Any = None, weights: Any = None) -> RowSource:
     """A table to predict. Its columns are found by the names of the fit."""
     spec, schema = state.spec, state.schema
     table = _as_table(spec, X, schema)
@@ -379,7 +368,7 @@ def open_table_to_score(
 
         check_present(spec, table, reader.names, known)
         reader = reader.watched(UnseenValues(state))
-    return TableSource(table, reader, target, weights)
+    return rows_of_table(table, reader, target, weights)
 
 
 def _with_marks_of(table: Table, schema: Schema) -> Schema:

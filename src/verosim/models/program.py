@@ -12,7 +12,6 @@ from verosim.data.cell_formats import by_format
 from verosim.data.libraries import pa
 from verosim.data.readings import CellReading
 from verosim.data.schema_columns import Column
-from verosim.data.stream import TableSource
 from verosim.densities import ClassScores
 from verosim.densities.terms import Term
 from verosim.models.opening import open_to_score
@@ -50,7 +49,7 @@ def typed_rows(state: State, program: Program, X: Any) -> Any:
     An array stays as it is. A table becomes a dict of columns.
     """
     opened = open_to_score(state, X)
-    if state.schema is None or not isinstance(opened, TableSource):
+    if state.schema is None or opened.reader is None:
         return X
     known = {column.name: column for column in opened.reader.schema.columns}
     found: dict[str, list[np.ndarray]] = {name: [] for name in program.inputs}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -22,3 +22,16 @@ def same(a: Any, b: Any) -> bool:
         with suppress(TypeError, ValueError):
             return bool(compare(a, b))
     return False
+
+
+def equal_positions(keys: Iterable[Any]) -> list[list[int]]:
+    """The positions of equal keys together, in the order of their first position."""
+    groups: list[tuple[Any, list[int]]] = []
+    for i, key in enumerate(keys):
+        for known, group in groups:
+            if same(known, key):
+                group.append(i)
+                break
+        else:
+            groups.append((key, [i]))
+    return [group for _, group in groups]

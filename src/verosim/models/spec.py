@@ -22,13 +22,14 @@ from verosim.bayes.class_weights import class_factors
 from verosim.bayes.priors import log_priors
 from verosim.bayes.rule import Decision, Rule
 from verosim.cached import cached_property
-from verosim.data import ArraySource, as_matrix
+from verosim.data import as_matrix
 from verosim.data.schema import Schema
-from verosim.data.stream import Chunk, TableSource
+from verosim.data.source import RowSource
+from verosim.data.stream import TableChunk, rows_of_table
 from verosim.data.tables import Table
 from verosim.densities import Density
 from verosim.errors import VerosimError
-from verosim.models.settings import same
+from verosim.models.settings import equal_positions, same
 from verosim.stats import Statistic
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class LabelledTable:
     labels: Any  # the name of the target column, or encoded labels
     weights: Any  # the name of a column, (n,) weights, or None
     # The rows as the model reads them, if `Spec.settled` has read them all: no second reading.
-    ready: list[Chunk] = field(default_factory=list)
+    ready: list[TableChunk] = field(default_factory=list)
 
     @cached_property
     def first(self) -> FirstRows:
@@ -63,6 +64,18 @@ class LabelledTable:
         from verosim.kinds.first_rows import FirstRows  # a model of arrays does not need it
 
         return FirstRows(self.table, self.weights)
+
+    def read_as(self, reading: str, reader: Reader) -> RowSource:
+        """All rows, as a reader reads them."""
+        return rows_of_table(self.table, reader, self.labels, self.weights)
+
+    def as_cells(self, reader: Reader) -> RowSource:
+        """The same rows, which are kept for counting if they are in memory."""
+        from verosim.models.structure import converted  # most models do not need it
+
+        source = converted(self.read_as("cells", reader))
+        self.ready.extend(source.ready)
+        return source
 
     @property
     def target(self) -> str | None:
@@ -111,21 +124,25 @@ class Spec(ABC):
 
         return full_look(table, target, **given)
 
+    # What a model must choose before it counts, in three stages. Most models choose nothing. `rows`
+    # is a LabelledTable, or another value with `read_as`.
+
+    def look_closer(self, schema: Schema, first: FirstRows) -> Schema:
+        """The schema with what the first rows choose, without labels."""
+        return schema
+
+    def complete(self, schema: Schema, rows: Any) -> Schema:
+        """The schema with what all rows choose, without labels."""
+        return schema
+
+    def choose(self, schema: Schema, rows: Any) -> Schema:
+        """The schema with what labels choose. Folds repeat this choice without held-out rows."""
+        return schema
+
     def settled(self, schema: Schema, rows: LabelledTable) -> Schema:
-        """The schema with what a model must choose before it counts. Most models choose nothing."""
-        return schema
-
-    def described(self, schema: Schema, rows: FirstRows) -> Schema:
-        """The part of this choice that does not use labels."""
-        return schema
-
-    def completed(self, schema: Schema, source: ArraySource | TableSource) -> Schema:
-        """The part of this choice that needs all rows, as the model reads them, but no labels."""
-        return schema
-
-    def chosen(self, schema: Schema, rows: Any) -> Schema:
-        """The part of this choice that uses labels, from rows that were read already."""
-        return schema
+        """The schema after all three stages."""
+        schema = self.look_closer(schema, rows.first)
+        return self.choose(self.complete(schema, rows), rows)
 
     @property
     def chooses_by_labels(self) -> bool:
@@ -165,7 +182,7 @@ class Spec(ABC):
     # Counting and estimating ---------------------------------------------------------------
 
     @abstractmethod
-    def plan(self, axes: Axes, source: ArraySource | TableSource) -> Statistic:
+    def plan(self, axes: Axes, source: RowSource) -> Statistic:
         """The zero statistic. It may depend on the first rows of the source, for example bins."""
 
     @property
@@ -205,9 +222,7 @@ class Spec(ABC):
         """(C,) the class weights of classes with these weights of rows."""
         return class_factors(self.class_weight, classes, weight, streaming)
 
-    def counted_rows(
-        self, source: ArraySource | TableSource, groups: Groups
-    ) -> ArraySource | TableSource:
+    def counted_rows(self, source: RowSource, groups: Groups) -> RowSource:
         """The rows to learn from: all rows, unless the model leaves some out."""
         return source
 
@@ -216,9 +231,7 @@ class Spec(ABC):
         """Whether `found_in_rows` finds something, so that sums are not enough."""
         return False
 
-    def found_in_rows(
-        self, source: ArraySource | TableSource, statistic: Statistic
-    ) -> dict[str, Any]:
+    def found_in_rows(self, source: RowSource, statistic: Statistic) -> dict[str, Any]:
         """Fitted values that are not functions of sums, by name. Most models have none.
 
         `resolved` receives these values. A model that has some cannot add or remove rows.
@@ -382,12 +395,4 @@ class Spec(ABC):
 
 def share_statistic(specs: Sequence[Spec]) -> list[list[int]]:
     """The positions of the specs in groups. The specs of a group share one statistic."""
-    groups: list[list[int]] = []
-    for i, spec in enumerate(specs):
-        for group in groups:
-            if same(specs[group[0]].statistic_key, spec.statistic_key):
-                group.append(i)
-                break
-        else:
-            groups.append([i])
-    return groups
+    return equal_positions(spec.statistic_key for spec in specs)

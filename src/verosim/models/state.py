@@ -23,7 +23,7 @@ from verosim.cached import cached_property
 from verosim.data.schema import Schema, over_cap_only
 from verosim.data.schema_columns import Column
 from verosim.densities import estimate_all
-from verosim.models.settings import same
+from verosim.models.settings import equal_positions, same
 from verosim.models.spec import Spec
 from verosim.stats import Statistic
 
@@ -161,22 +161,9 @@ def derive_rules(
     """
     seen = specs[0].view(statistic)  # specs that share a statistic use the same form
     rules: dict[int, Decision] = {}
-    for at in _with_equal_class_weights(specs):
+    for at in equal_positions(spec.class_weight for spec in specs):
         weighted = specs[at[0]].with_class_weights(seen, streaming=True)
         estimates = estimate_all([specs[i].density for i in at], weighted, quiet)
         for i, params in zip(at, estimates, strict=True):
             rules[i] = specs[i].rule(params, weighted, streaming=True)
     return [rules[i] for i in range(len(specs))]
-
-
-def _with_equal_class_weights(specs: Sequence[Spec]) -> list[list[int]]:
-    """The positions of the specs in groups with equal class weights."""
-    groups: list[list[int]] = []
-    for i, spec in enumerate(specs):
-        for group in groups:
-            if same(specs[group[0]].class_weight, spec.class_weight):
-                group.append(i)
-                break
-        else:
-            groups.append([i])
-    return groups

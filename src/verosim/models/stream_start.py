@@ -12,7 +12,7 @@ import numpy as np
 from verosim.data import cells
 from verosim.data.column_kinds import IGNORE
 from verosim.data.schema import Schema
-from verosim.data.stream import TableSource
+from verosim.data.source import RowSource
 from verosim.errors import VerosimWarning, listed, warn
 from verosim.kinds.density_choice import LEAST_ROWS_TO_CHOOSE
 from verosim.kinds.first_look import EMPTY_REASONS
@@ -22,7 +22,7 @@ from verosim.stats import Statistic
 GIVE_SCHEMA = "Start again with partial_fit(…, schema=verosim.look(source)) of more rows."
 
 
-def warn_of_fixed(schema: Schema, source: TableSource) -> None:
+def warn_of_fixed(schema: Schema, source: RowSource) -> None:
     """Warn about columns of a later table that the first rows have fixed as absent or empty."""
     named = (schema.target, schema.weight, source.target, source.weights)
     known = {*schema.names, *(name for name in named if isinstance(name, str))}
@@ -42,7 +42,7 @@ def warn_of_fixed(schema: Schema, source: TableSource) -> None:
         )
 
 
-def _filled(schema: Schema, source: TableSource) -> list[str]:
+def _filled(schema: Schema, source: RowSource) -> list[str]:
     """The columns that were empty in the first rows, and have values in the first rows here."""
     empty = [
         column.name

@@ -9,22 +9,19 @@ can be read only once, the first rows are used.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from itertools import chain
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from verosim import engines
 from verosim.axes import Axes, CellCodes, Groups
 from verosim.axes.cell_codes import CELLS
 from verosim.cached import cached_property
-from verosim.data import ArraySource
 from verosim.data.cell_columns import CellColumn, Structure
-from verosim.data.stream import TableSource
-from verosim.data.tables import FIRST_LOOK_ROWS
+from verosim.data.source import RowSource
 from verosim.densities.dependence import Information, Parents, information
-from verosim.engines import map_chunks, summarise
 from verosim.errors import VerosimError
 from verosim.kinds.discretise import equal_bins, separating_bins
 from verosim.stats import Counts, Pairs, Several
@@ -43,11 +40,10 @@ ChooseParents = Callable[[Information], Parents]
 Maps = tuple[tuple[int, ...], ...]  # of every column, the code of each of its cells
 
 
-def converted(source: TableSource) -> TableSource:
+def converted(source: RowSource) -> RowSource:
     """The source with its rows as cells in memory, if the table is in memory and they fit."""
-    table = source.table
-    if table.in_memory and (table.rows or 0) * len(source.reader.columns) <= MOST_KEPT:
-        return replace(source, ready=tuple(map_chunks(lambda chunk: chunk.converted(), source)))
+    if source.in_memory and (source.cells or 0) <= MOST_KEPT:
+        return source.holding(engines.map(source, lambda chunk: chunk.converted()))
     return source
 
 
@@ -57,20 +53,16 @@ class CellRows:
     Every count is made once, so models with the same bins share it.
     """
 
-    def __init__(
-        self, columns: tuple[CellColumn, ...], source: ArraySource | TableSource, axes: Axes
-    ) -> None:
+    def __init__(self, columns: tuple[CellColumn, ...], source: RowSource, axes: Axes) -> None:
         self.columns, self.source, self.axes = columns, source, axes
         self._maps: dict[int | str, Maps] = {}
         self._pairs: dict[Maps, Pairs] = {}
 
     @classmethod
-    def of_table(cls, columns: tuple[CellColumn, ...], source: TableSource) -> CellRows:
+    def of_table(cls, columns: tuple[CellColumn, ...], source: RowSource) -> CellRows:
         """The rows of a table, which adds its classes; the first rows if it can be read once."""
-        if source.table.once:
-            first = source.first(FIRST_LOOK_ROWS)
-            source = replace(source, ready=tuple(chunk.converted() for chunk in first))
-        return cls(columns, source, Axes(Groups(np.empty(0)), source.reader.columns))
+        axes = Axes(Groups(np.empty(0)), source.reader.columns)
+        return cls(columns, source.readable_again(), axes)
 
     def structure(self, bins: int | str, choose: ChooseParents | None) -> Structure:
         """The bins of every column and, if `choose` is given, its parents.
@@ -82,8 +74,7 @@ class CellRows:
         if choose is None:
             return Structure(maps)
         pairs = self.pairs(maps)
-        once = isinstance(self.source, TableSource) and self.source.table.once
-        rows = UNKNOWN_ROWS if once else int(pairs.rows.sum())
+        rows = UNKNOWN_ROWS if self.source.passes == 1 else int(pairs.rows.sum())
         sizes = cell_codes(self.columns, maps).sizes
         parents = choose(information(pairs))
         return Structure(maps, within_budget(parents, sizes, rows, len(pairs.rows)))
@@ -97,14 +88,14 @@ class CellRows:
         }
         if every:
             plans = Several({str(number): plan for number, plan in enumerate(every.values())})
-            found: Any = summarise(self.source, plans)
+            found: Any = engines.summarise(self.source, plans)
             self._pairs.update(zip(every, found.parts.values(), strict=True))
 
     def pairs(self, maps: Maps) -> Pairs:
         """The counts of pairs of codes."""
         if maps not in self._pairs:
             codes = cell_codes(self.columns, maps)
-            found: Any = summarise(self.source, Pairs(self.axes.with_codes(codes)))
+            found: Any = engines.summarise(self.source, Pairs(self.axes.with_codes(codes)))
             self._pairs[maps] = found
         return self._pairs[maps]
 
@@ -139,7 +130,8 @@ class CellRows:
         """For every column the counts (known cells, C), and the weight of all rows."""
         columns = self.columns
         every = cell_codes(columns, tuple(tuple(range(column.size)) for column in columns))
-        counts: Any = summarise(self.source, Counts(self.axes.with_codes(every), what="codes"))
+        plan = Counts(self.axes.with_codes(every), what="codes")
+        counts: Any = engines.summarise(self.source, plan)
         found = counts.arrays["count"][:, 0].T  # (cells, C)
         each = [found[every.first[j] :][: column.known] for j, column in enumerate(columns)]
         return each, float(counts.weight.sum())

@@ -10,17 +10,18 @@ Retrieval, §6.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from verosim import engines
 from verosim.axes import Axes, Columns, Groups, Vocabulary
-from verosim.data import ArraySource, Documents, Tokenizer
-from verosim.data.stream import Chunk, TableSource
-from verosim.data.tables import FIRST_LOOK_ROWS
-from verosim.engines import ChunkWork, cluster_of, reduce_chunks, summarise
+from verosim.data import Documents, Tokenizer
+from verosim.data.batch import Batch
+from verosim.data.source import Chunk, RowSource
+from verosim.data.visits import Visit
 from verosim.stats import Tokens
 from verosim.stats.codec import statistic_from_bytes, statistic_to_bytes
 from verosim.stats.term_rows import TermMatrix
@@ -30,58 +31,63 @@ BYTES_AT_ONCE = 1 << 26  # of texts that are read before the number of terms is 
 
 
 def choose_terms(
-    texts: Iterable[Documents] | TableSource, tokenizer: Tokenizer, most: int, min_count: float
+    source: RowSource, tokenizer: Tokenizer, most: int, min_count: float
 ) -> tuple[str, ...]:
     """The `most` terms with the highest scores that at least `min_count` texts have, sorted.
 
     With more than `MOST_TERMS` terms in memory, the terms that only one text has had so far are
-    dropped, then those of two texts, and so on. Workers of a cluster do the same.
+    dropped, then those of two texts, and so on. Of a source that can be read only once, the first
+    rows are used.
     """
-    counting = _TermCounts(tokenizer.options)
-    if isinstance(texts, TableSource):
-        total = reduce_chunks(counting, texts)
-    else:
-        total = counting.joined(map(counting.of, texts))
+    total = engines.reduce(source.readable_again(), _TermCounts(tokenizer.options))
     total = total.frequent(min_count)
     return _leading(
         total.codes, total.arrays["count"][0, 0], total.arrays["cells"][0], total.rows.sum(), most
     )
 
 
-@dataclass(frozen=True)
-class _TermCounts(ChunkWork):
+@dataclass
+class _TermCounts(Visit):
     """Σ x² and the number of texts of each term, without labels."""
 
     options: dict[str, Any]  # of the tokenizer
+    least: int = 1  # texts that a term must have had so far
 
-    @property
-    def plan(self) -> Any:
-        """The sums of no texts."""
+    def nothing(self) -> Any:
         axes = Axes(Groups(np.zeros(1, dtype=np.int64)), Columns(1))
         return Tokens(axes, weighting="squares", **self.options)
 
-    def of(self, block: Documents) -> Any:
-        """The sums of some texts."""
-        groups = np.zeros(len(block), dtype=np.int32)
-        return summarise(ArraySource(block, groups, raw=True), self.plan)
+    def absorb(self, chunk: Chunk) -> None:
+        for batch in chunk.batches():
+            for texts in _in_parts(batch.block):
+                self._add(Batch(texts, np.zeros(len(texts), dtype=np.int32)))
 
-    def __call__(self, chunk: Chunk) -> Any:
-        return self.of(chunk.batch().block)
+    def _add(self, batch: Batch) -> None:
+        one = self.nothing()
+        one.absorb(batch)
+        self._take(one)
 
-    def joined(self, found: Iterable[Any]) -> Any:
-        total, least = self.plan, 1
-        for one in found:
-            total = total + one
-            while total.codes.size > MOST_TERMS:
-                least += 1
-                total = total.frequent(least)
-        return total
+    def _take(self, one: Any) -> None:
+        self.found = self.found + one
+        while self.found.codes.size > MOST_TERMS:
+            self.least += 1
+            self.found = self.found.frequent(self.least)
 
-    def packed(self, found: Any) -> bytes:
-        return statistic_to_bytes(found)
+    def merge(self, other: Self) -> None:
+        self._take(other.found)
+
+    def packed(self) -> bytes:
+        return statistic_to_bytes(self.found)
 
     def unpacked(self, plain: bytes) -> Any:
         return statistic_from_bytes(plain)
+
+
+def _in_parts(texts: Documents) -> Iterator[Documents]:
+    """The texts, some at a time, so that the number of terms is checked."""
+    step = max(1, BYTES_AT_ONCE * max(len(texts), 1) // max(texts.size, 1))
+    for start in range(0, len(texts), step):
+        yield texts[start : start + step]
 
 
 def leading_terms(rows: TermMatrix, most: int, min_count: float) -> tuple[str, ...]:
@@ -106,28 +112,3 @@ def _leading(
     names = {j: terms.token(j) for j in near.tolist()}
     order = sorted(names, key=lambda j: (-score[j], names[j]))[:most]
     return tuple(sorted(names[j] for j in order))
-
-
-def texts_to_count(source: ArraySource | TableSource) -> Iterable[Documents] | TableSource:
-    """The texts of a source in this process; the source itself if its rows are on a cluster."""
-    if isinstance(source, TableSource) and cluster_of(source) is not None:
-        return source
-    return _blocks_of(source)
-
-
-def _blocks_of(source: ArraySource | TableSource) -> Iterator[Documents]:
-    """The texts of a source without the rows of weight zero, some at a time.
-
-    Of a source that can be read only once, these are the first rows.
-    """
-    if isinstance(source, TableSource):
-        once = source.table.once
-        for chunk in source.first(FIRST_LOOK_ROWS) if once else source.chunks():
-            yield chunk.batch().block
-        return
-    texts: Any = source.X
-    if len(source.weights):
-        texts = texts[source.weights > 0]
-    step = max(1, BYTES_AT_ONCE * max(len(texts), 1) // max(texts.size, 1))
-    for start in range(0, len(texts), step):
-        yield texts[start : start + step]

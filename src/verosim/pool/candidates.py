@@ -10,19 +10,17 @@ Reference: Friedman (1989), Regularized discriminant analysis.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from verosim.data.blocks import BlockFolds
-from verosim.data.folds import RowFolds
+from verosim import engines
+from verosim.data.folds import Partition, RowFolds
 from verosim.data.same_rows import reason_to_leave_out
 from verosim.data.schema import Schema
-from verosim.data.sources import ArraySource
-from verosim.data.stream import Chunk
-from verosim.engines import ChunkWork, reduce_chunks
+from verosim.data.source import Chunk
+from verosim.data.visits import Visit
 from verosim.errors import VerosimError
 from verosim.estimators import LDA, QDA, RDA, GaussianNB, NaiveBayes, NaiveLDA
 from verosim.folds import HoldOut
@@ -51,40 +49,41 @@ class Entry:
 class FoldPlan:
     """The folds of all candidates, and the facts about the rows that decide the candidates."""
 
-    folds: Any  # (n,) the fold of each row, pairs of training and test rows, or a rule for a table
+    folds: Any
     rows: int  # n
     has_missing: bool  # whether some number is missing
 
     @classmethod
     def of(cls, spec: Spec, inputs: Inputs, cv: Any, groups: Any) -> FoldPlan:
         rows = HoldOut(spec, inputs, cv, groups)
-        source = rows.source
-        if isinstance(source, ArraySource):
-            dense = isinstance(source.X, np.ndarray) and source.X.dtype.kind == "f"
-            numbers = rows.numbers if rows.pairs is None else rows.pairs
-            return cls(numbers, len(source), dense and bool(np.isnan(source.X).any()))
-
-        found = reduce_chunks(_RowFacts(), source)
-        folds = rows.folds
+        found = engines.reduce(rows.source, _RowFacts())
+        folds: Any = rows.folds
         if isinstance(folds, RowFolds):  # other candidates read the rows differently
-            folds = replace(folds, reader=source.reader)
+            folds = replace(folds, reader=rows.source.reader)
         return cls(folds, *found)
 
     @property
     def is_partition(self) -> bool:
-        return not isinstance(self.folds, list | BlockFolds)
+        return isinstance(self.folds, Partition)
 
 
-class _RowFacts(ChunkWork):
+@dataclass
+class _RowFacts(Visit):
     """The number of rows, and whether some number is missing."""
 
-    def __call__(self, chunk: Chunk) -> tuple[int, bool]:
-        block = chunk.block()
-        numbers = isinstance(block, np.ndarray)
-        return len(chunk), numbers and bool(np.isnan(block).any())
+    def nothing(self) -> tuple[int, bool]:
+        return 0, False
 
-    def joined(self, found: Sequence[tuple[int, bool]]) -> tuple[int, bool]:
-        return sum(n for n, _ in found), any(missing for _, missing in found)
+    def absorb(self, chunk: Chunk) -> None:
+        block = chunk.block()
+        floats = isinstance(block, np.ndarray) and block.dtype.kind == "f"
+        self._add(len(chunk), floats and bool(np.isnan(block).any()))
+
+    def _add(self, rows: int, missing: bool) -> None:
+        self.found = self.found[0] + rows, self.found[1] or missing
+
+    def merge(self, other: Self) -> None:
+        self._add(*other.found)
 
 
 def candidates(inputs: Inputs, cv: Any, groups: Any, named: bool) -> tuple[list[Entry], FoldPlan]:

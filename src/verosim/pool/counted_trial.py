@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from verosim.data import ArraySource
 from verosim.data.labels import check_known
 from verosim.engines import summarise
 from verosim.models import State
@@ -26,12 +25,10 @@ class CountedTrial(Trial):
 
     def __init__(self, state: State, rows: PoolRows, seed: Any, counted: bool) -> None:
         assert state.schema is not None
-        assert isinstance(rows.source, ArraySource)
         self.schema, self.left_out, self.state, self.counted = state.schema, {}, state, counted
         self.classes = state.classes
         check_known(rows.groups.classes, self.classes)
         self.rows = rows.with_classes(self.classes)
-        assert isinstance(self.rows.source, ArraySource)
         self.codes, self.weights = self.rows.source.groups, self.rows.source.weights
         self.lengths = lengths_of(self.rows.source.X)
         n = len(self.codes)
@@ -40,7 +37,6 @@ class CountedTrial(Trial):
     def count(self, group: ExpertGroup) -> Counted:
         total = part_of_pool(self.state.statistic, group.part)
         source = self.rows.read_as(group.reading, group.spec.reader(self.schema))
-        assert isinstance(source, ArraySource)
         log_p = [np.empty((len(self.codes), len(self.classes))) for _ in group.experts]
         densities: list[np.ndarray | None] = [
             np.empty(len(self.codes)) if expert.is_density else None for expert in group.experts

@@ -11,12 +11,11 @@ from dataclasses import replace
 from functools import reduce
 from itertools import combinations, pairwise
 from operator import add
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from verosim.cached import cached_property
-from verosim.data import ArraySource
 from verosim.data.schema import Schema
 from verosim.data.sources import cells_per_row
 from verosim.engines import results_of, summarise
@@ -61,7 +60,6 @@ class FoldTrial(Trial):
         self.groups, self.rows, self.numbers, self.count_of_folds = groups, rows, numbers, count
         self.described = schema
         self.schema, self.left_out = choose_by_labels(groups, schema, rows)
-        assert isinstance(rows.source, ArraySource)
         self.classes = rows.groups.classes
         every = max(1, -(-len(numbers) // most))
         self._members = [np.flatnonzero(numbers == f) for f in range(count)]
@@ -95,12 +93,10 @@ class FoldTrial(Trial):
     @cached_property
     def _cells(self) -> float:
         """The number of cells of the rows, which decides whether several threads are faster."""
-        assert isinstance(self.rows.source, ArraySource)
         return len(self.numbers) * min(map(cells_per_row, self.rows.source.X.values()))
 
     def count(self, group: ExpertGroup) -> Counted:
         source = self.rows.read_as(group.reading, group.spec.reader(self.schema))
-        assert isinstance(source, ArraySource)
         many = 1 if group.spec.chooses_by_labels else self.count_of_folds
         plan = plan_of(group, self.schema, self.rows.groups, many)
         if group.spec.chooses_by_labels:
@@ -117,9 +113,7 @@ class FoldTrial(Trial):
         trainings = list(sums_of_others(each))
         return self._predicted(group, each[0] + trainings[0], trainings, source, each)
 
-    def _outside(
-        self, group: ExpertGroup, source: ArraySource, total: Statistic
-    ) -> Iterator[Statistic]:
+    def _outside(self, group: ExpertGroup, source: Any, total: Statistic) -> Iterator[Statistic]:
         """For each fold, the statistic of the other texts, one at a time.
 
         Terms are very many, and sums for all folds at once would need much memory.
@@ -146,7 +140,7 @@ class FoldTrial(Trial):
         group: ExpertGroup,
         total: Statistic,
         trainings: Sequence[Statistic] | Iterator[Statistic],
-        source: ArraySource,
+        source: Any,
         each: Sequence[Statistic] = (),
     ) -> Counted:
         blocks = [source.X[at] for at in self.held]
@@ -180,7 +174,7 @@ class FoldTrial(Trial):
             specs.append(spec)
         return Counted(total, log_p, specs, densities)
 
-    def _without_fold(self, spec: Spec, source: ArraySource, training: Statistic, f: int) -> Spec:
+    def _without_fold(self, spec: Spec, source: Any, training: Statistic, f: int) -> Spec:
         """The settings of an expert. If it needs rows, those outside a fold complete them."""
         if not spec.needs_rows:
             return spec

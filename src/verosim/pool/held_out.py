@@ -12,27 +12,29 @@ Reference: Cohen & Kaplan (2007), Summarizing data using bottom-k sketches, PODC
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import bdtr, bdtrik
 
+from verosim import engines
 from verosim.axes.groups import union_of_labels
-from verosim.data import ArraySource
 from verosim.data.batch import UNWEIGHTED
 from verosim.data.folds import as_shares, with_numbers, with_weights
 from verosim.data.labels import positions
 from verosim.data.libraries import pa
 from verosim.data.readers import Reader
 from verosim.data.schema import Schema
-from verosim.data.stream import Chunk, EncodedLabels, TableSource
+from verosim.data.source import RowSource
+from verosim.data.stream import EncodedLabels, TableChunk
 from verosim.data.tables import Rows
-from verosim.engines import ChunkWork, reduce_chunks
+from verosim.data.visits import Visit
 from verosim.models.learning import no_weighted_rows
 from verosim.pool.rows import HashReader, HeldOutPart, PoolReader, PoolRows, joined
+
+CANDIDATES_AT_ONCE = 8  # candidates of chunks
 
 # (C,) the number of rows of each class → (C,) how many of them are held out
 RowsPerClass = Callable[[np.ndarray], np.ndarray]
@@ -40,7 +42,6 @@ RowsPerClass = Callable[[np.ndarray], np.ndarray]
 
 def held_positions(rows: PoolRows, per_class: RowsPerClass) -> np.ndarray:
     """(m,) the positions of the rows in memory that are held out, by their hashes."""
-    assert isinstance(rows.source, ArraySource)
     assert rows.hashes is not None
     codes = rows.source.groups
     wanted = per_class(np.bincount(codes, minlength=len(rows.groups.classes)))
@@ -54,7 +55,7 @@ def held_positions(rows: PoolRows, per_class: RowsPerClass) -> np.ndarray:
     return order[at[np.lexsort((codes[at], hashes[at]))]]
 
 
-def held_out_part(source: TableSource, per_class: RowsPerClass, seed: int) -> HeldOutPart:
+def held_out_part(source: RowSource, per_class: RowsPerClass, seed: int) -> HeldOutPart:
     """The rows of a large file or of a cluster that are held out, in memory, and all others.
 
     One pass counts the rows of each class, and one pass finds the smallest hashes.
@@ -62,16 +63,14 @@ def held_out_part(source: TableSource, per_class: RowsPerClass, seed: int) -> He
     assert isinstance(source.reader, PoolReader)
     reader = source.reader.hashed(seed)
     few = _FewCells(reader.schema, isinstance(source.target, str))
-    classes, count = reduce_chunks(_ClassCounts(), replace(source, reader=few))
+    classes, count = engines.reduce(source.read_by(few), _ClassCounts())
     if not len(classes):
         raise no_weighted_rows()
     wanted = per_class(count)
-    work = _SmallestHashes(classes, wanted)
-    found = reduce_chunks(work, replace(source, reader=HashReader(reader)))
+    found = engines.reduce(source.read_by(HashReader(reader)), _SmallestHashes(classes, wanted))
     held = found.held_out(source, classes, wanted)
     rows = joined([chunk.batch() for chunk in held.chunks()]).with_classes(classes)
-    assert isinstance(rows.source, ArraySource)
-    rest = PoolRows(replace(source, without=held), rows.groups)
+    rest = PoolRows(source.without(held), rows.groups)
     return HeldOutPart(rows.take(found.order(wanted)), rest, int(count.sum()))
 
 
@@ -137,24 +136,31 @@ class _FewCells(Reader):
         return np.empty((len(rows), 0))
 
 
-class _ClassCounts(ChunkWork):
+@dataclass
+class _ClassCounts(Visit):
     """The classes of the rows with positive weight, and the number of rows of each."""
 
-    def __call__(self, chunk: Chunk) -> tuple[np.ndarray, np.ndarray]:
-        batch = chunk.batch()
-        assert batch.labels is not None
-        count = np.bincount(batch.groups, minlength=len(batch.labels))
-        return batch.labels[count > 0], count[count > 0]
+    def nothing(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.empty(0), np.zeros(0, dtype=np.int64)
 
-    def joined(
-        self, found: Sequence[tuple[np.ndarray, np.ndarray]]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        classes = reduce(union_of_labels, (labels for labels, _ in found), np.empty(0))
+    def absorb(self, chunk: TableChunk) -> None:
+        for batch in chunk.batches():
+            assert batch.labels is not None
+            count = np.bincount(batch.groups, minlength=len(batch.labels))
+            self._add(batch.labels[count > 0], count[count > 0])
+
+    def _add(self, labels: np.ndarray, count: np.ndarray) -> None:
+        if not len(labels):
+            return
+        before, known = self.found
+        classes = union_of_labels(before, labels)
         total = np.zeros(len(classes), dtype=np.int64)
-        for labels, count in found:
-            if len(labels):
-                total[positions(labels, classes)] += count
-        return classes, total
+        for some, each in ((before, known), (labels, count)):
+            total[positions(some, classes)] += each
+        self.found = classes, total
+
+    def merge(self, other: Self) -> None:
+        self._add(*other.found)
 
 
 @dataclass(frozen=True)
@@ -188,25 +194,26 @@ class _Candidates:
         copies = self.copies(wanted)
         return np.lexsort((np.repeat(self.codes, copies), np.repeat(self.hashes, copies)))
 
-    def held_out(self, source: TableSource, classes: np.ndarray, wanted: np.ndarray) -> TableSource:
+    def held_out(self, source: RowSource, classes: np.ndarray, wanted: np.ndarray) -> RowSource:
         """The held-out rows as a table in memory, with their labels and weights."""
         copies = self.copies(wanted)
         at = np.repeat(np.arange(len(copies)), copies)
         some = self.take(at, self.count[at])
-        return TableSource(
-            source.table.holding(some.batches), source.reader,
-            EncodedLabels(some.codes, classes), some.weights if len(some.weights) else None,
-        )  # fmt: skip
+        weights = some.weights if len(some.weights) else None
+        return source.with_rows(some.batches, EncodedLabels(some.codes, classes), weights)
 
 
-@dataclass(frozen=True)
-class _SmallestHashes(ChunkWork):
+@dataclass
+class _SmallestHashes(Visit):
     """The different rows of each class with the smallest hashes."""
 
     classes: np.ndarray  # (C,)
     wanted: np.ndarray  # (C,) different rows
 
-    def __call__(self, chunk: Chunk) -> _Candidates:
+    def nothing(self) -> list[_Candidates]:
+        return []
+
+    def absorb(self, chunk: TableChunk) -> None:
         batch = chunk.batch()
         assert batch.labels is not None
         codes = positions(batch.labels, self.classes)[batch.groups].astype(np.int32)
@@ -215,20 +222,27 @@ class _SmallestHashes(ChunkWork):
             rows = rows.take(chunk.kept())
         hashes = with_numbers(with_weights(batch.block[:, 0], batch.weights), codes)
         count = np.ones(len(codes), dtype=np.int64)
-        return self._smallest(_Candidates(codes, hashes, count, batch.weights, [rows]))
+        self._add([self._smallest(_Candidates(codes, hashes, count, batch.weights, [rows]))])
 
-    def joined(self, found: Sequence[_Candidates]) -> _Candidates:
-        found = [one for one in found if len(one.codes)]
-        if not found:
+    def _add(self, found: list[_Candidates]) -> None:
+        self.found = [*self.found, *(one for one in found if len(one.codes))]
+        if len(self.found) >= CANDIDATES_AT_ONCE:
+            self.found = [self.finish()]
+
+    def merge(self, other: Self) -> None:
+        self._add(other.found)
+
+    def finish(self) -> _Candidates:
+        if not self.found:
             return _Candidates(np.empty(0, np.int32), np.empty(0, np.uint64),
                                np.empty(0, np.int64), UNWEIGHTED, [])  # fmt: skip
         return self._smallest(
             _Candidates(
-                np.concatenate([one.codes for one in found]),
-                np.concatenate([one.hashes for one in found]),
-                np.concatenate([one.count for one in found]),
-                np.concatenate([one.weights for one in found]),
-                [batch for one in found for batch in one.batches],
+                np.concatenate([one.codes for one in self.found]),
+                np.concatenate([one.hashes for one in self.found]),
+                np.concatenate([one.count for one in self.found]),
+                np.concatenate([one.weights for one in self.found]),
+                [batch for one in self.found for batch in one.batches],
             )
         )
 
@@ -240,17 +254,19 @@ class _SmallestHashes(ChunkWork):
         back = np.argsort(at)  # the rows stay in their batches, which may have different types
         return every.take(at[back], count[back])
 
-    def packed(self, found: _Candidates) -> Any:
+    def packed(self) -> Any:
+        found = self.finish()
         return {
             "codes": found.codes, "hashes": found.hashes, "count": found.count,
             "weights": found.weights, "rows": [_to_bytes(batch) for batch in found.batches],
         }  # fmt: skip
 
-    def unpacked(self, plain: Any) -> _Candidates:
+    def unpacked(self, plain: Any) -> list[_Candidates]:
         batches = [_from_bytes(raw) for raw in plain["rows"]]
-        return _Candidates(
+        found = _Candidates(
             plain["codes"], plain["hashes"], plain["count"], plain["weights"], batches
         )
+        return [found] if len(found.codes) else []
 
 
 def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:

@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 
+from verosim import engines
 from verosim.axes import Groups
-from verosim.data.blocks import BlockFolds
-from verosim.data.clusters import needs_all_rows
-from verosim.data.folds import GivenFolds, GroupFolds, TableFolds
+from verosim.data.blocks import Folds
+from verosim.data.folds import GivenFolds, GroupFolds, Partition
 from verosim.data.labels import encode_labels
 from verosim.data.near_names import check_in_table
 from verosim.data.same_rows import reason_to_leave_out
 from verosim.data.schema import Schema
-from verosim.data.stream import TableSource
+from verosim.data.source import RowSource
 from verosim.data.tables import FIRST_LOOK_ROWS
 from verosim.engines import one_blas_thread, summarise
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.checks import generator
-from verosim.folds import first_warning_only
+from verosim.folds import first_warning_only, splits
 from verosim.folds.inputs import brought_if_small
-from verosim.folds.splits import groups_of_rows, number_of_folds, table_folds
+from verosim.folds.splits import groups_of_rows, number_of_folds
 from verosim.kinds.first_rows import FirstRows
 from verosim.models import Inputs, State, derive, open_rows
 from verosim.models.learning import derived_from
@@ -91,11 +91,10 @@ def _learned(
         classes=classes,
     )  # fmt: skip
     source, schema = opened.source, opened.schema
-    assert isinstance(source, TableSource)
     assert schema is not None
     first = spec if spec.members else replace(spec, members=_experts(spec, schema))
     schema, first, unreadable = _described(first, schema, source)
-    source = replace(source, reader=first.reader(schema))
+    source = source.read_by(first.reader(schema))
     rows, count = _rows_in_folds(spec, source, schema, groups)
     asked = spec.members or _experts(
         spec, schema, rows.count, len(rows.groups.classes), mean_bytes(rows)
@@ -119,9 +118,9 @@ def _learned(
     members = tuple(expert for expert in tried.experts if expert.name in mixing.names)
     report = with_log_density(report, tried, members, mixing)
     statistic: Statistic = tried.statistic(members)
-    if source.table.once:  # the experts have seen only the first rows
+    if source.passes == 1:  # the experts have seen only the first rows
         reader = replace(spec, members=members).reader(trial.schema)
-        statistic = summarise(replace(source, reader=reader), statistic.zero())
+        statistic = summarise(source.read_by(reader), statistic.zero())
         mixing = replace(mixing, rows=float(statistic.weight.sum()))
     tuned = {"members": members, "mixing": mixing, "report": report}
     if classes is None:
@@ -132,7 +131,7 @@ def _learned(
 
 
 def _rows_in_folds(
-    spec: PoolSpec, source: TableSource, schema: Schema, groups: Any
+    spec: PoolSpec, source: RowSource, schema: Schema, groups: Any
 ) -> tuple[PoolRows | HeldOutPart, int | None]:
     """The rows, with their folds if these are given, and the number of folds that is wanted."""
     count = None if spec.cv is None else number_of_folds(spec.cv)
@@ -140,20 +139,20 @@ def _rows_in_folds(
         folds = folds_of(groups, schema, source.rows)
         if folds is not None or count is not None:
             _check_is_here(source, "groups" if count is None else f"cv={count}")
-        rows = _rows(replace(source, folds=folds), spec.random_state)
+        rows = _rows(source if folds is None else source.folded(folds), spec.random_state)
         if isinstance(rows, PoolRows):
             rows = with_held_out(rows, count)
             rows = rows.in_order() if rows.held is None else rows
         return rows, count
     _check_is_here(source, "cv")
-    given = table_folds(spec.cv, source, None, groups)
-    if isinstance(given, BlockFolds):
+    given = splits.folds_of_source(spec.cv, source, None, groups)
+    if not isinstance(given, Partition):
         shown = f"cv={spec.cv!r} does" if isinstance(spec.cv, str) else "These folds do"
         raise VerosimError(
             f"A pool needs folds that hold out each row exactly once, and {shown} not.",
             "Use a number of folds, or compare textbook models: auto(…, simple=True).",
         )
-    rows = _rows(replace(source, folds=given), spec.random_state)
+    rows = _rows(source.folded(given), spec.random_state)
     assert isinstance(rows, PoolRows)
     return replace(rows.in_order(), are_folds=True), None
 
@@ -169,14 +168,14 @@ def _experts(
 
 
 def _described(
-    spec: PoolSpec, schema: Schema, source: TableSource
+    spec: PoolSpec, schema: Schema, source: RowSource
 ) -> tuple[Schema, PoolSpec, dict[str, str]]:
     """The schema with what the experts need, the experts that can read the table, and the ways of
     reading that are not possible, with the reason."""
     members, unreadable, first = [], {}, FirstRows(source.table, source.weights)
     for expert in spec.members:
         try:
-            found = expert.spec.described(schema, first)
+            found = expert.spec.look_closer(schema, first)
             expert.spec.reader(found)
         except VerosimError as error:
             unreadable[expert.reading] = reason_to_leave_out(error)
@@ -217,7 +216,7 @@ def _not_read(schema: Schema, spec: PoolSpec) -> dict[str, str]:
     }
 
 
-def folds_of(groups: Any, schema: Schema, rows: int | None) -> TableFolds | None:
+def folds_of(groups: Any, schema: Schema, rows: int | None) -> Folds | None:
     """Rows of one group are in the same fold. `rows` is the number of rows if it is known."""
     if groups is None:
         return None
@@ -233,21 +232,19 @@ def folds_of(groups: Any, schema: Schema, rows: int | None) -> TableFolds | None
     return GivenFolds(codes.astype(np.int32), max(2, len(names)))
 
 
-def _rows(source: TableSource, seed: Any) -> PoolRows | HeldOutPart:
+def _rows(source: RowSource, seed: Any) -> PoolRows | HeldOutPart:
     """The rows to learn from: the first ones of a source that can be read only once."""
     number = int(np.random.default_rng(seed).integers(1 << 32))
-    if source.table.once:
+    if source.passes == 1:
         first = hashed(source, number).first(FIRST_LOOK_ROWS)
         return joined([chunk.batch() for chunk in first], source.folds)
-    here = read_rows(source, number) if source.table.cluster is None else None
-    return here or held_out_part(source, rows_per_class, number)
+    return read_rows(source, number) or held_out_part(source, rows_per_class, number)
 
 
-def _check_is_here(source: TableSource, what: str) -> None:
+def _check_is_here(source: RowSource, what: str) -> None:
     """Raise an error if the rows are on a cluster, where folds cannot be taken out of them."""
-    if source.table.cluster is not None:
-        instead = "Leave it out, so that rows are held out by their hashes."
-        raise needs_all_rows(source.table.cluster, f"A pool with {what}", instead)
+    instead = "Leave it out, so that rows are held out by their hashes."
+    engines.check_rows_here(source, f"A pool with {what}", instead)
 
 
 def reweighed(spec: PoolSpec, state: State, inputs: Inputs, counted: bool) -> State:
@@ -260,7 +257,6 @@ def reweighed(spec: PoolSpec, state: State, inputs: Inputs, counted: bool) -> St
         pool.check_updates("reweigh(counted=True)")
     seed = int(generator(pool.random_state).integers(1 << 32))
     opened = open_rows(pool, brought_if_small(inputs), state)
-    assert isinstance(opened.source, TableSource)
     every = grouped(pool.members)
     rows = _rows(opened.source, seed)
     some = rows.in_order() if isinstance(rows, PoolRows) else rows.held

@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from verosim import engines
 from verosim.cached import cached_property
-from verosim.data import ArraySource
-from verosim.data.clusters import needs_all_rows
+from verosim.data.clusters import NeedsAllRows
 from verosim.data.schema import Schema
-from verosim.data.stream import TableSource
 from verosim.engines import summarise
 from verosim.errors import VerosimError
 from verosim.pool.experts import ExpertGroup
@@ -45,7 +44,6 @@ class OnePartTrial(Trial):
         self.schema, self.left_out = choose_by_labels(groups, schema, rest)
         self.left_out |= _without_rows(groups, rest)
         self.groups, self.rest, self.held = groups, rest, held
-        assert isinstance(held.source, ArraySource)
         self.codes, self.weights = held.source.groups, held.source.weights
         self.lengths = lengths_of(held.source.X)
         self.classes = held.groups.classes
@@ -56,10 +54,10 @@ class OnePartTrial(Trial):
         rest: Any = self.rest.read_as(group.reading, reader)
         held: Any = self.held.read_as(group.reading, reader)
         plan = plan_of(group, self.schema, self.held.groups)
-        if isinstance(rest, TableSource):
-            training = part_of_pool(self._streamed, group.part)
-        else:
+        if rest.takes_rows:
             training = summarise(rest, plan)
+        else:
+            training = part_of_pool(self._streamed, group.part)
         specs = [
             expert.spec.resolved(expert.spec.found_in_rows(rest, training))
             if expert.spec.needs_rows
@@ -94,18 +92,18 @@ class OnePartTrial(Trial):
                 except VerosimError:
                     continue  # `count` gives the reason
                 readers[group.reading] = group.spec.reader(self.schema)
-        assert isinstance(self.rest.source, TableSource)
         source = replace(self.rest.source, reader=PoolReader(self.schema, readers))
         return summarise(source, pool_statistic(plans))
 
 
 def _without_rows(groups: Sequence[ExpertGroup], rest: PoolRows) -> dict[str, str]:
     """The experts that need the rows themselves, which are not in memory, with the reason."""
-    if not isinstance(rest.source, TableSource):
+    if rest.source.takes_rows:
         return {}
-    cluster = rest.source.table.cluster
     why = "{} needs all rows in memory, and the table is too large."
-    if cluster is not None:
-        why = needs_all_rows(cluster, "{}").what
+    try:
+        engines.check_rows_here(rest.source, "{}")
+    except NeedsAllRows as error:
+        why = error.what
     every = (expert for group in groups for expert in group.experts)
     return {expert.name: why.format(expert.name) for expert in every if expert.spec.needs_rows}

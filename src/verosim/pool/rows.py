@@ -14,17 +14,18 @@ from typing import Any, Self
 
 import numpy as np
 
+from verosim import engines
 from verosim.axes import Groups
-from verosim.data import ArraySource, Batch
+from verosim.data import Batch
 from verosim.data.batch import UNWEIGHTED
-from verosim.data.folds import TableFolds, row_hashes, with_copies, with_numbers, with_weights
+from verosim.data.blocks import Folds
+from verosim.data.folds import row_hashes, with_copies, with_numbers, with_weights
 from verosim.data.labels import encode_labels, positions
 from verosim.data.readers import Reader, Watch
 from verosim.data.schema import Schema
-from verosim.data.sources import Parts
-from verosim.data.stream import TableSource
+from verosim.data.source import RowSource
+from verosim.data.sources import Parts, rows_in_memory
 from verosim.data.tables import Rows
-from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.kinds.converted_reader import ConvertedReader
 from verosim.models.learning import no_weighted_rows
@@ -152,7 +153,10 @@ class Reading:
     reader: Reader
 
     @property
-    def X(self) -> Any:
+    def schema(self) -> Schema:
+        return self.reader.schema
+
+    def first(self, rows: int) -> Any:
         """The rows, which a pool does not show before it counts."""
         raise VerosimError(
             "Its bins are fixed by the first rows, but an expert must count without them.",
@@ -164,29 +168,27 @@ class Reading:
 class PoolRows:
     """Rows with a block for each way of reading, and the groups of their classes."""
 
-    source: ArraySource | TableSource
+    source: Any  # a source of Parts in memory, or one that is read again for each pass
     groups: Groups
     together: np.ndarray | None = None  # (n,) rows with the same number are in the same fold
     are_folds: bool = False  # whether these numbers are the folds
     hashes: np.ndarray | None = None  # (n,) uint64; equal rows have equal hashes
     held: np.ndarray | None = None  # (m,) the positions of the rows that are held out, if chosen
 
-    def read_as(self, reading: str, reader: Reader) -> ArraySource | TableSource:
+    def read_as(self, reading: str, reader: Reader) -> Any:
         """The same rows, read in one way."""
-        if isinstance(self.source, TableSource):
-            return replace(self.source, reader=reader)
-        return replace(self.source, X=self.source.X[reading])
+        if self.source.takes_rows:
+            return replace(self.source, X=self.source.X[reading])
+        return self.source.read_by(reader)
 
     def only(self, reading: str) -> PoolRows:
         """The same rows in memory, with one block."""
-        assert isinstance(self.source, ArraySource)
         block = Parts({reading: self.source.X[reading]})
         return replace(self, source=replace(self.source, X=block))
 
     @property
     def count(self) -> int:
         """The number of rows in memory."""
-        assert isinstance(self.source, ArraySource)
         return len(self.source)
 
     def order(self) -> np.ndarray:
@@ -194,7 +196,6 @@ class PoolRows:
 
         It is the order of their hashes. Equal rows are far apart, as in a random order.
         """
-        assert isinstance(self.source, ArraySource)
         assert self.hashes is not None
         hashes = with_numbers(self.hashes, self.source.groups)
         if self.together is not None:
@@ -203,7 +204,6 @@ class PoolRows:
 
     def in_order(self) -> PoolRows:
         """The same rows in the order of their hashes, so that even sums are the same."""
-        assert isinstance(self.source, ArraySource)
         assert self.hashes is not None
         at = self.order()
         together = None if self.together is None else self.together[at]
@@ -212,37 +212,36 @@ class PoolRows:
 
     def take(self, rows: np.ndarray) -> PoolRows:
         """Some rows, if they are in memory."""
-        assert isinstance(self.source, ArraySource)
         return PoolRows(self.source.take(rows), self.groups)
 
     def subset(self, rows: np.ndarray) -> PoolRows:
         """Some rows, if they are in memory. They are copied one block at a time."""
-        assert isinstance(self.source, ArraySource)
         return PoolRows(self.source.subset(rows), self.groups)
 
     def with_classes(self, classes: np.ndarray) -> PoolRows:
         """The same rows in memory, with more classes."""
-        assert isinstance(self.source, ArraySource)
         places = positions(self.groups.classes, classes).astype(np.int32)
         source = replace(self.source, groups=places[self.source.groups])
         return PoolRows(source, Groups(classes))
 
 
-def read_rows(source: TableSource, seed: int = 0) -> PoolRows | None:
+def read_rows(source: RowSource, seed: int = 0) -> PoolRows | None:
     """The rows in memory with their hashes, or None if their blocks do not fit.
 
     If the source has folds, rows of one fold stay together.
     """
+    if not source.numbered:
+        return None
     batches, size = [], 0
     whole = None
     source = hashed(source, seed)
-    if source.table.in_memory and source.rows and isinstance(source.reader, PoolReader):
+    if source.in_memory and source.rows and isinstance(source.reader, PoolReader):
         whole = WholeTableReader(source.reader, source.rows)
-        source = replace(source, reader=whole)
-    for batch in map_chunks(lambda chunk: chunk.batch(), source):
+        source = source.read_by(whole)
+    for batch in engines.map(source, lambda chunk: chunk.batch()):
         batches.append(batch)
         size += batch.block.nbytes
-        if size > MOST_BYTES and not source.table.in_memory:
+        if size > MOST_BYTES and not source.in_memory:
             if source.folds is not None:
                 raise VerosimError(
                     "The table does not fit into memory, and groups or the folds of cv need all of "
@@ -253,15 +252,15 @@ def read_rows(source: TableSource, seed: int = 0) -> PoolRows | None:
     return joined(batches, source.folds, whole)
 
 
-def hashed(source: TableSource, seed: int) -> TableSource:
+def hashed(source: RowSource, seed: int) -> RowSource:
     """The same source, with a block of hashes."""
     assert isinstance(source.reader, PoolReader)
-    return replace(source, reader=source.reader.hashed(seed))
+    return source.read_by(source.reader.hashed(seed))
 
 
 def joined(
     batches: Sequence[Batch],
-    folds: TableFolds | None = None,
+    folds: Folds | None = None,
     whole: WholeTableReader | None = None,
 ) -> PoolRows:
     """The rows of some batches, in memory, with the folds of their source.
@@ -289,7 +288,7 @@ def joined(
     else:
         blocks = Parts.joined([batch.block for batch in batches])
         blocks.pop(HASHES, None)
-    source = ArraySource(
+    source = rows_in_memory(
         blocks, np.concatenate(groups).astype(np.int32), weights if len(weights) else UNWEIGHTED,
         raw=True,
     )  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from verosim.data.adapters import is_stream
+from verosim.data.adapters import check_not_read_once, is_stream
 from verosim.data.same_rows import reason_to_leave_out
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators import NaiveBayes
@@ -45,6 +45,7 @@ def best_model(
 
     No further model is tried after the time `until` of `time.perf_counter`.
     """
+    check_not_read_once(inputs.X, "a comparison of textbook models")
     cv = 2 if scoring == "bic" else cv
     with first_warning_only():
         inputs = without_split_columns(NaiveBayes().spec(), inputs, cv, groups)

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from verosim.data import ArraySource
 from verosim.data.labels import encode_labels
 from verosim.data.schema import Schema
 from verosim.errors import VerosimError
@@ -94,7 +93,6 @@ def fold_numbers(rows: PoolRows, seed: Any, folds: int | None = None) -> tuple[n
 
     The folds of groups depend on the seed.
     """
-    assert isinstance(rows.source, ArraySource)
     n = len(rows.source)
     if n < 2:
         raise VerosimError(

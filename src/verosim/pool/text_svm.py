@@ -20,9 +20,9 @@ from scipy import sparse
 from verosim.axes import Columns, Vocabulary
 from verosim.bayes.rule import Decision
 from verosim.cached import cached_property
-from verosim.data import ArraySource, Documents, Tokenizer
+from verosim.data import Documents, Tokenizer
 from verosim.data.labels import positions
-from verosim.data.stream import TableSource
+from verosim.data.source import RowSource
 from verosim.densities import ClassScores, Density, Expansion
 from verosim.densities.attribution import LINEAR, Attribution, AttributionRequest, TokenTerms
 from verosim.densities.base import into, no_known_features
@@ -156,17 +156,15 @@ class TextSVMSpec(TextSpec):
         known = {name: tuned[name] for name in ("margins", "classes") if name in tuned}
         return replace(self, **known) if "margins" in known else self
 
-    def found_in_rows(
-        self, source: ArraySource | TableSource, statistic: Statistic
-    ) -> dict[str, Any]:
-        if isinstance(source, TableSource):
+    def found_in_rows(self, source: RowSource, statistic: Statistic) -> dict[str, Any]:
+        if not source.takes_rows:
             raise VerosimError(
                 f"{self.name} needs all texts in memory, and the file is too large.",
                 "Use a part of the texts, or leave this model out.",
             )
         counts: Any = statistic
         kept = counts.frequent(self.min_count)
-        rows = source.take(np.flatnonzero(np.ones(len(source), dtype=bool)))
+        rows = source.take(np.flatnonzero(np.ones(source.rows or 0, dtype=bool)))
         every = statistic.axes.groups.classes
         used = np.unique(rows.groups)
         idf = 1 + np.log((1 + len(rows)) / (1 + kept.arrays["cells"].sum(axis=0)))

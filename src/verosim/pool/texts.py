@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from verosim.data import ArraySource, Documents, Parts, Tokenizer
+from verosim.data import Documents, Parts, Tokenizer
 from verosim.data.schema import Schema
-from verosim.data.stream import TableSource
 from verosim.estimators.text import AS_TEXTS, DocumentSpec
 from verosim.pool.experts import Expert
 from verosim.pool.rows import HeldOutPart, PoolRows
@@ -50,7 +49,6 @@ def lengths_of(blocks: Parts, at: Any = slice(None)) -> dict[str, np.ndarray | N
 def mean_bytes(rows: PoolRows | HeldOutPart) -> float:
     """The mean size of the texts, or 0 if there are none. Of many texts, the held-out ones."""
     some = rows if isinstance(rows, PoolRows) else rows.held
-    assert isinstance(some.source, ArraySource)
     texts = some.source.X.get(AS_TEXTS)
     if texts is not None and some.held is not None:
         texts = texts[some.held]
@@ -62,7 +60,6 @@ def divided(rows: PoolRows | HeldOutPart, experts: Sequence[Expert]) -> PoolRows
     ways = {e.spec.tokenization for e in experts if isinstance(e.spec, DocumentSpec)}
     if not ways or isinstance(rows, HeldOutPart):
         return rows
-    assert isinstance(rows.source, ArraySource)
     texts = rows.source.X[AS_TEXTS]
     if texts.size > MOST_TEXT_BYTES:
         return rows
@@ -73,9 +70,7 @@ def divided(rows: PoolRows | HeldOutPart, experts: Sequence[Expert]) -> PoolRows
 def completed(schema: Schema, rows: PoolRows | HeldOutPart, experts: Sequence[Expert]) -> Schema:
     """The schema with the choices of the experts that need all rows, but no labels."""
     some = rows if isinstance(rows, PoolRows) else rows.rest
+    some = replace(some, source=some.source.without(None))
     for expert in experts:
-        source = some.read_as(expert.reading, expert.spec.reader(schema))
-        if isinstance(source, TableSource):
-            source = replace(source, without=None)
-        schema = expert.spec.completed(schema, source)
+        schema = expert.spec.complete(schema, some)
     return schema

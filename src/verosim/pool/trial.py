@@ -98,7 +98,7 @@ def choose_by_labels(
     cells.count_pairs(spec.bins for spec in some if spec.parents is not None)
     for group in (group for group in groups if group.reading == AS_CELLS):
         try:
-            schema = group.spec.chosen(schema, cells)
+            schema = group.spec.choose(schema, cells)
         except VerosimError as error:
             left_out |= dict.fromkeys(group.names, reason_to_leave_out(error))
     return schema, left_out

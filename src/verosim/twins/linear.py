@@ -20,6 +20,7 @@ from verosim.bayes.program import POSTERIOR_OUTPUT, SCORES_OUTPUT, Program
 from verosim.bayes.rule import Decision
 from verosim.data import as_matrix
 from verosim.data.readings import NumberReading
+from verosim.data.sources import unlabelled
 from verosim.densities.terms import Term
 from verosim.estimators.base import NotFitted, ScoreMixin
 from verosim.estimators.checks import check_features
@@ -131,14 +132,14 @@ class LinearClassifier(ScoreMixin, ClassifierMixin, BaseEstimator):
         -------
         decision : Decision
             The decision rule of the fitted model.
-        rows : ndarray or sparse rows of shape (n, d)
+        rows : source
             The rows that the rule scores.
         """
         if not self.__sklearn_is_fitted__():
             raise NotFitted.of(self)
         check_features(self, X)
         names = self._decision.columns.names
-        return self._decision, as_matrix(X, sparse_allowed=True, names=names)
+        return self._decision, unlabelled(as_matrix(X, sparse_allowed=True, names=names))
 
     @reads
     def program(self) -> Program:

@@ -28,7 +28,7 @@ from verosim.data import SparseRows, as_matrix, encode_labels
 from verosim.data.clusters import check_is_here
 from verosim.data.labels import check_known
 from verosim.data.names import feature_names
-from verosim.data.sources import as_block
+from verosim.data.sources import as_block, unlabelled
 from verosim.densities.terms import Term
 from verosim.errors import ConvergenceWarning, warn
 from verosim.estimators.checks import check_features, generator
@@ -377,7 +377,7 @@ class Perceptron(LinearClassifier):
         -------
         decision : Decision
             The decision rule of the fitted model.
-        rows : ndarray or sparse rows of shape (n, D)
+        rows : source
             The features of the rows.
         """
         if not self.__sklearn_is_fitted__() or self.features_ is None:
@@ -387,4 +387,5 @@ class Perceptron(LinearClassifier):
             rows = as_matrix(X, sparse_allowed=True, names=self._columns.names)
             check_finite(rows, self._columns)
             X = as_given(rows)
-        return self._decision, as_matrix(self.features_.transform(X), sparse_allowed=True)
+        features = as_matrix(self.features_.transform(X), sparse_allowed=True)
+        return self._decision, unlabelled(features)

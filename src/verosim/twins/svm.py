@@ -18,7 +18,7 @@ from verosim.arguments import finite, one_of, whole
 from verosim.axes.groups import plain_label
 from verosim.data import SparseRows
 from verosim.data.clusters import check_is_here
-from verosim.engines.local import LEAST_CELLS_FOR_THREADS
+from verosim.engines.threads import LEAST_CELLS_FOR_THREADS
 from verosim.errors import ConvergenceWarning, VerosimError, warn
 from verosim.estimators.checks import generator
 from verosim.estimators.one_state import updates

@@ -17,14 +17,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from verosim import engines
 from verosim.arguments import checked
 from verosim.axes import Columns
 from verosim.bayes.program import POSTERIOR_OUTPUT, Program
 from verosim.bayes.rule import Decision
+from verosim.data.adapters import check_not_read_once
 from verosim.data.batch import Batch
 from verosim.data.clusters import check_is_here
 from verosim.data.labels import check_known, positions
-from verosim.data.stream import TableSource
 from verosim.densities import ClassScores, Expansion, Params
 from verosim.densities.attribution import (
     LINEAR,
@@ -33,7 +34,6 @@ from verosim.densities.attribution import (
     summed_by_owner,
 )
 from verosim.densities.base import into
-from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin
 from verosim.estimators.one_state import reads, snapshot, updates
@@ -196,6 +196,7 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         check_has_twin(self.model)
         model = self.model
         if not model.__sklearn_is_fitted__():
+            check_not_read_once(X, "Twin")
             model = clone(model).fit(X, y, sample_weight)
         self.start_from(model)
         model.check_columns(X)
@@ -303,11 +304,9 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
                 codes = positions(batch.labels, classes)[codes]
             return found, codes, batch.weights
 
-        if isinstance(source, TableSource):
-            parts = list(map_chunks(lambda chunk: expand(chunk.batch()), source))
-        else:
-            check_known(plan.axes.groups.classes, classes)
-            parts = [expand(batch) for batch in source.batches()]
+        check_known(plan.axes.groups.classes, classes)
+        pieces = engines.map(source, lambda chunk: [expand(one) for one in chunk.batches()])
+        parts = [part for some in pieces for part in some]
         features, codes, weights = zip(*parts, strict=True)
         stack = sparse.vstack(features, "csr") if sparse.issparse(features[0]) else (
             features[0] if len(features) == 1 else np.concatenate(features)
@@ -328,7 +327,7 @@ class Twin(ScoreMixin, ClassifierMixin, BaseEstimator):
         -------
         decision : Decision
             The decision rule of the twin.
-        rows : ndarray, sparse rows or source
+        rows : source
             The rows that the rule scores.
         """
         if not self.__sklearn_is_fitted__():

@@ -23,7 +23,7 @@ from verosim.axes import Groups
 from verosim.bayes.program import Program
 from verosim.bayes.rule import Rule
 from verosim.data import encode_labels
-from verosim.data.clusters import check_is_here, where_rows_are
+from verosim.data.clusters import check_is_here
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.one_state import reads, shallow, snapshot, updates
 from verosim.estimators.paired import PairedNaiveBayes
@@ -32,11 +32,11 @@ from verosim.folds.inputs import target_of
 from verosim.models import derive
 from verosim.validate.calibration_maps import Isotonic, Map, Temperature
 from verosim.validate.column_weights import ColumnWeights
-from verosim.validate.cross_validation import LOO, check_generative
+from verosim.validate.cross_validation import LOO, check_generative, is_leave_one_out
 from verosim.validate.held_out_maps import MOST_MAPS, MapType, fitted_map
 from verosim.validate.length_map import LengthMap
 from verosim.validate.reliability import Reliability, reliability
-from verosim.validate.temperature_there import temperature_there
+from verosim.validate.temperature_rounds import temperature_by_rounds
 from verosim.validate.wrapper import Training, Wrapper, fit_model, generative
 
 if TYPE_CHECKING:
@@ -246,7 +246,6 @@ class Calibrated(Wrapper):
             The fitted object itself.
         """
         one_of("method", self.method, tuple(METHODS))
-        there = where_rows_are(X) is not None
         if self.method != "temperature" or (isinstance(self.cv, str) and self.cv == LOO):
             check_is_here(
                 X, f"Calibrated(method={self.method!r})",
@@ -271,11 +270,13 @@ class Calibrated(Wrapper):
             model = PairedNaiveBayes.of(self.model, int(self.pairs))
             training = training.of_spec(model.spec())
         model = fit_model(model, training.inputs)
-        if there:
-            on_cluster = temperature_there(training, self.bins, MOST_MAPS)
-            self.map_, self.before_, self.after_ = on_cluster
+        engine = None if is_leave_one_out(training.cv, groups) else training.engine()
+        if engine is not None and not engine.rows.source.numbered:
+            self.map_, self.before_, self.after_ = temperature_by_rounds(
+                engine, self.bins, MOST_MAPS
+            )
             return self._keep_first(model)
-        found = fitted_map(METHODS[self.method], training, model.state_.tuned)
+        found = fitted_map(METHODS[self.method], training, engine, model.state_.tuned)
         self.map_ = found.map
         self.before_, self.after_ = (
             reliability(

@@ -28,7 +28,7 @@ from verosim.data.nodes import no_program
 from verosim.densities.attribution import AttributionRequest
 from verosim.densities.terms import TemperedTerm
 from verosim.errors import VerosimError
-from verosim.linalg import log_shares
+from verosim.linalg import normalised_logs
 from verosim.models import State
 
 MOST_LOG_ODDS = 1e9  # the limit of log-odds; a class without training rows has −∞
@@ -120,7 +120,7 @@ class Temperature(PosteriorMap):
     def __call__(self, inputs: np.ndarray) -> np.ndarray:
         """(n, C) calibrated log-posteriors."""
         scaled = self.tau * inputs
-        return log_shares(scaled)
+        return normalised_logs(scaled)
 
     def of_parts(self, parts: ScoreParts, inner: Rule, rows: Any) -> ScoreParts:
         """The temperature multiplies all parts and the prior."""

@@ -18,10 +18,10 @@ import numpy as np
 
 from verosim import kernels
 from verosim.bayes.rule import LOG_POSTERIOR
-from verosim.data.stream import TableSource
 from verosim.engines import one_blas_thread
 from verosim.errors import SingularWarning, VerosimError
 from verosim.folds import FoldRules, HeldOutEngine, HeldOutRows, HoldOut
+from verosim.folds.rules import PerRow, visited_rows
 from verosim.folds.scores import LEAST, own_log_proba
 from verosim.models import Spec, derive_rules
 from verosim.stats import Statistic
@@ -83,13 +83,13 @@ class _AdditiveLoss(HeldOutLoss):
 
 def _column_names(rows: HoldOut) -> tuple[list[str], list[int]]:
     """The columns of the user, and the position of the column that each contribution belongs to."""
-    source = rows.source
-    if not isinstance(source, TableSource):
+    owners = rows.source.owners
+    if owners is None:
         names = list(rows.plan.axes.columns)
         return names, list(range(len(names)))
-    names = list(source.reader.names)
+    names = list(rows.source.reader.names)
     place = {name: j for j, name in enumerate(names)}
-    return names, [place[owner] for owner in source.reader.owners]
+    return names, [place[owner] for owner in owners]
 
 
 class _MarginalLoss(HeldOutLoss):
@@ -105,9 +105,9 @@ class _MarginalLoss(HeldOutLoss):
             weights = held.weights if len(held.weights) else np.ones(len(rows))
             return known.training, rows, place[held.codes], weights
 
-        # For each fold: the training statistic, the held-out rows, their classes, their weights.
+        # For each piece: the training statistic, the held-out rows, their classes, their weights.
         self.folds: list[tuple[Statistic, np.ndarray, np.ndarray, np.ndarray]] = [
-            visited.value for visited in engine.visits(visit)
+            piece for _, piece in visited_rows(engine.visits(PerRow(visit)))
         ]
 
     def loss(self, columns: Sequence[int]) -> float:

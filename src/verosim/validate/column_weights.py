@@ -38,7 +38,7 @@ from verosim.densities.interactions import Interactions
 from verosim.densities.terms import EvidenceTerm, Term
 from verosim.engines import one_blas_thread
 from verosim.kinds.cell_reader import CellReader
-from verosim.linalg import log_shares
+from verosim.linalg import normalised_logs
 from verosim.models import State
 from verosim.terminal import table_lines
 from verosim.validate.weight_likelihood import ENOUGH, Evidence, Likelihood, Prior
@@ -77,7 +77,7 @@ class ColumnWeights:
         """(n, C) calibrated log p(k | x)."""
         every = np.concatenate([self.weights, self.of_pairs(evidence.pairs)])
         scores = evidence.log_prior + self.offsets + evidence.against @ every
-        return log_shares(scores)
+        return normalised_logs(scores)
 
     def of_pairs(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
         """The weights of these pairs; 0 for a pair that no fold has chosen."""

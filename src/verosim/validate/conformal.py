@@ -277,8 +277,10 @@ class Conformal(Wrapper):
             held = _held_out_at_random(strata, counted, self.size, generator(self.random_state))
             return ~held, held
         rows = HoldOut(training.spec, training.inputs, self.cv)
-        learnt, held = rows.masks(0, rows.fold_numbers())
-        return learnt, held & counted
+        numbers = rows.folds_by_row()
+        held = np.zeros(len(labels), dtype=bool)
+        held[rows.folds.tested(0, numbers)] = True
+        return rows.folds.trained(0, numbers), held & counted
 
     def _fit_cross(self, training: Training) -> None:
         if not isinstance(self.model, GenerativeClassifier):

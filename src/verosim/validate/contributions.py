@@ -22,7 +22,7 @@ from verosim.data import SparseRows
 from verosim.data.sources import CELLS_PART
 from verosim.errors import VerosimError
 from verosim.folds import FoldRules, HeldOutEngine, HeldOutRows, HoldOut
-from verosim.folds.rules import fold_rules
+from verosim.folds.rules import PerRow, fold_rules, visited_rows
 from verosim.kinds import column_labels
 from verosim.models import Spec
 from verosim.validate.weight_likelihood import ColumnPair, joined_features
@@ -66,8 +66,7 @@ def held_out_contributions(engine: HeldOutEngine, hint: str) -> Contributions:
             )
         return found
 
-    found = [(one.held, one.value) for one in engine.visits(visit)]
-    return _joined([(held, piece) for held, piece in found if held is not None])
+    return _joined(visited_rows(engine.visits(PerRow(visit))))
 
 
 def nested_contributions(
@@ -75,10 +74,9 @@ def nested_contributions(
 ) -> list[Contributions]:
     """For each set of folds that is set aside, the contributions of the other rows.
 
-    The training rows of a row are then those outside its fold and outside the folds set aside. The
-    rows must be a table.
+    The training rows of a row are then those outside its fold and outside the folds set aside.
     """
-    known: list[dict[int, FoldRules]] = [{} for _ in range(rows.count)]
+    known: dict[int, dict[int, FoldRules]] = {f: {} for f in range(rows.count)}
     for s, aside in enumerate(asides):
         for f, training in rows.nested_trainings(aside):
             rules = fold_rules([spec], rows, training, keep_priors=False)
@@ -88,7 +86,8 @@ def nested_contributions(
     def visit(held: HeldOutRows, known: dict[int, FoldRules]) -> dict[int, _Piece]:
         return {s: _piece(held, rules) for s, rules in known.items()}
 
-    visited = list(rows.visit_table(visit, known))
+    found_by_fold = rows.visited(PerRow(visit), known)
+    visited = [piece for _, pieces in found_by_fold.values() for piece in pieces]
     return [
         _joined([(held, found[s]) for held, found in visited if s in found])
         for s in range(len(asides))

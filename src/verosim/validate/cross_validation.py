@@ -19,16 +19,14 @@ import numpy as np
 
 from verosim.arguments import checked, one_of
 from verosim.data.adapters import opened_as
-from verosim.data.clusters import where_rows_are
 from verosim.data.labels import positions
-from verosim.data.stream import TableSource
 from verosim.errors import VerosimError
 from verosim.estimators.base import GenerativeClassifier, StatisticClassifier, has_probabilities
-from verosim.folds import HeldOutEngine, HoldOut, first_warning_only, inputs_of
+from verosim.folds import HeldOutEngine, first_warning_only, inputs_of
 from verosim.folds.evaluation import OutOfFold, score_specs
 from verosim.folds.inputs import target_of
 from verosim.folds.leave_one_out import leave_one_out
-from verosim.folds.row_groups import check_lengths, groups_there, row_groups
+from verosim.folds.row_groups import check_lengths, named_groups, row_groups
 from verosim.folds.scores import (
     LOG_LOSS,
     Confusion,
@@ -384,13 +382,14 @@ def cross_validate(
     if has_probabilities(model):
         summed["reliability"] = ReliabilityBins()
     grouped = None
-    there = where_rows_are(inputs.X) is not None
-    if by is not None and not there:
-        name = by if isinstance(by, str) else str(getattr(by, "name", None) or "groups")
-        grouped = ByGroup(name, *row_groups(by, inputs, y), score_by, has_probabilities(model))
-        summed["by"] = grouped
+    alone_held_out = is_leave_one_out(cv, groups)
+    named = by if isinstance(by, str) else str(getattr(by, "name", None) or "groups")
+    probable = has_probabilities(model)
     with first_warning_only():
-        if is_leave_one_out(cv, groups):
+        if alone_held_out:
+            if by is not None:
+                grouped = ByGroup(named, *row_groups(by, inputs, y), score_by, probable)
+                summed["by"] = grouped
             found = leave_one_out(model.spec(), inputs, keep_priors)
             scores = {name: np.array([value]) for name, value in alone(found, score_by).items()}
             timings = {"score": time.perf_counter() - start}
@@ -400,14 +399,11 @@ def cross_validate(
             sums = {name: one.of(predicted) for name, one in summed.items()}
         else:
             engine = HeldOutEngine([model.spec()], inputs, cv, groups, keep_priors)
-            keep_rows = in_memory(engine.rows) if keep_rows is None else keep_rows
-            if by is not None and there:
-                reduced = {name: score.reduced() for name, score in score_by.items()}
-                known = groups_there(by, engine.rows)
-                grouped = ByGroup(str(by), *known, reduced, has_probabilities(model))
+            keep_rows = engine.rows.source.in_memory if keep_rows is None else keep_rows
+            if by is not None:
+                found_groups = named_groups(by, engine.rows, inputs, y)
+                grouped = ByGroup(named, *found_groups, score_by, probable)
                 summed["by"] = grouped
-            elif grouped is not None:
-                check_lengths(grouped.codes, engine.rows)
             scored = score_specs(engine, score_by, keep_rows, summed, log_density)
             timings = {"score": time.perf_counter() - start}
             scores = {name: found[0] for name, found in scored.table.items()}
@@ -420,11 +416,6 @@ def cross_validate(
         scores, classes, rows, sums["confusion"], None if bins is None else bins.reliability(),
         kept, timings, None if grouped is None else grouped.result(sums["by"], classes), density,
     )  # fmt: skip
-
-
-def in_memory(rows: HoldOut) -> bool:
-    """Whether the rows are in memory, and not in a file or a query."""
-    return not isinstance(rows.source, TableSource) or rows.source.table.in_memory
 
 
 def scores_of(model: Any, scoring: Any, default: tuple[str, ...]) -> dict[str, Score]:

@@ -11,7 +11,7 @@ Reference: Hardt, Price & Srebro (2016), Equality of opportunity in supervised l
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -241,12 +241,13 @@ class SumsByGroup:
     """The sums of all groups, by number."""
 
     groups: dict[int, GroupSums]
+    scores: dict[str, Score]  # that made the parts
 
     def __add__(self, other: SumsByGroup) -> SumsByGroup:
         out = dict(self.groups)
         for g, sums in other.groups.items():
             out[g] = out[g] + sums if g in out else sums
-        return SumsByGroup(out)
+        return SumsByGroup(out, self.scores)
 
 
 @dataclass(frozen=True)
@@ -255,7 +256,7 @@ class ByGroup(Sums):
 
     column: str
     names: np.ndarray  # (G,)
-    codes: np.ndarray  # (n,) the group of each row; empty if the rows are on a cluster
+    codes: np.ndarray  # (n,) the group of each row; empty if the rows have their groups
     scores: dict[str, Score]
     probable: bool  # whether the model has probabilities
 
@@ -263,7 +264,10 @@ class ByGroup(Sums):
         group = rows.groups if len(rows.groups) else self.codes[rows.numbers]
         return SumsByGroup({
             g: self._sums(rows.taken(np.flatnonzero(group == g))) for g in np.unique(group).tolist()
-        })  # fmt: skip
+        }, self.scores)  # fmt: skip
+
+    def reduced(self) -> ByGroup:
+        return replace(self, scores={name: one.reduced() for name, one in self.scores.items()})
 
     def _sums(self, rows: Predictions) -> GroupSums:
         parts = {name: [score.part(rows)] for name, score in self.scores.items()}
@@ -285,7 +289,7 @@ class ByGroup(Sums):
                 None if bins is None else ReliabilityBins().unpacked(bins),
             )
             for g, rows, parts, confusion, bins in plain
-        })  # fmt: skip
+        }, self.scores)  # fmt: skip
 
     def result(self, sums: SumsByGroup, classes: np.ndarray) -> GroupScores:
         """The scores of all groups that have held-out rows."""
@@ -293,7 +297,7 @@ class ByGroup(Sums):
         found = [sums.groups[g] for g in there]
         scores = {
             name: np.array([_value(score, one.parts[name]) for one in found])
-            for name, score in self.scores.items()
+            for name, score in sums.scores.items()
         }
         return GroupScores(
             self.column, self.names[there], classes, np.array([one.rows for one in found]),

@@ -20,7 +20,7 @@ from verosim.data.labels import positions
 from verosim.folds import HeldOutEngine, first_warning_only
 from verosim.folds.evaluation import out_of_fold
 from verosim.folds.leave_one_out import leave_one_out
-from verosim.linalg import log_shares
+from verosim.linalg import normalised_logs
 from verosim.validate.calibration_maps import Isotonic, Map, PosteriorMap, Temperature
 from verosim.validate.column_weights import ColumnWeights, clipped_evidence
 from verosim.validate.contributions import (
@@ -28,7 +28,6 @@ from verosim.validate.contributions import (
     held_out_contributions,
     nested_contributions,
 )
-from verosim.validate.cross_validation import is_leave_one_out
 from verosim.validate.length_map import LengthMap
 from verosim.validate.weight_likelihood import Evidence
 from verosim.validate.wrapper import Training
@@ -51,16 +50,22 @@ class FittedMap(NamedTuple):
     classes: np.ndarray  # (C,)
 
 
-def fitted_map(kind: MapType, training: Training, tuned: Mapping[str, Any]) -> FittedMap:
-    """The map of this kind for the held-out rows. `tuned` are the settings that fit has chosen."""
+def fitted_map(
+    kind: MapType, training: Training, engine: HeldOutEngine | None, tuned: Mapping[str, Any]
+) -> FittedMap:
+    """The map of this kind for the held-out rows; without an engine, each row is held out alone.
+
+    `tuned` are the settings that fit has chosen.
+    """
     if not issubclass(kind, PosteriorMap):
-        return _weights(training, tuned)
-    if is_leave_one_out(training.cv, training.groups):
+        assert engine is not None  # these maps need more than the posteriors of leave-one-out
+        return _weights(training, engine, tuned)
+    if engine is None:
         with first_warning_only():
             found = leave_one_out(training.spec, training.inputs)
     else:
         found, _ = out_of_fold(
-            training.engine(), lambda rule, rows: kind.inputs(rule.log_posterior(rows), rule, rows)
+            engine, lambda rule, rows: kind.inputs(rule.log_posterior(rows), rule, rows)
         )
     counted = found.row_weights > 0
     inputs, codes = found.scores[counted], positions(found.labels[counted], found.classes)
@@ -75,15 +80,14 @@ def _merged(folds: np.ndarray, most: int) -> np.ndarray:
     return folds if folds.max() < most else folds % most
 
 
-def _weights(training: Training, tuned: Mapping[str, Any]) -> FittedMap:
+def _weights(training: Training, engine: HeldOutEngine, tuned: Mapping[str, Any]) -> FittedMap:
     """The weights of columns and pairs."""
-    engine = training.engine()
     engine.rows.check_partition()
     hint = 'Calibrate on a sample of the rows, or use method="temperature".'
     with first_warning_only():
         held = held_out_contributions(engine, hint)
     joint = held.log_prior + held.parts.sum(axis=2)
-    before = log_shares(joint)
+    before = normalised_logs(joint)
     evidence = _evidence(held)
     if held.pairs and len(held.own) < NESTED_ROWS and engine.rows.count > 2:
         fitted = ColumnWeights.fit(evidence, held.own, held.weights)

@@ -21,7 +21,7 @@ from verosim.bayes.explain import ScoreParts
 from verosim.bayes.program import Program
 from verosim.bayes.rule import Rule
 from verosim.data.labels import values_of_classes
-from verosim.linalg import log_shares
+from verosim.linalg import normalised_logs
 from verosim.models import State
 from verosim.validate.calibration_maps import (
     PRIOR_ROWS,
@@ -56,7 +56,7 @@ class LengthMap(PosteriorMap):
     def __call__(self, inputs: np.ndarray) -> np.ndarray:
         """(n, C) calibrated log-posteriors."""
         eta = _Scores(inputs).eta(np.log(self.scale), self.exponent, self.offsets)
-        return log_shares(eta)
+        return normalised_logs(eta)
 
     def of_parts(self, parts: ScoreParts, inner: Rule, rows: Any) -> ScoreParts:
         """t ℓ^(−c) multiplies all parts and the prior, and the offsets join the prior."""
@@ -150,7 +150,7 @@ def _step(
     a, c, b = theta[0], theta[1], theta[2:]
     Z = rows.scaled(a, c)  # (n, C)
     eta = rows.eta(a, c, b)
-    P = np.exp(log_shares(eta))
+    P = np.exp(normalised_logs(eta))
     expected = (P * Z).sum(axis=1)  # (n,)
     off = P * (Z - expected[:, None])  # (n, C) p_k (z_k − E z)
     spread = w * (off * Z).sum(axis=1)  # (n,) w Var z

@@ -13,18 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from verosim import engines
 from verosim.data import cells
 from verosim.data.adapters import open_table
 from verosim.data.label_match import SAME_LABELS_HINT, check_shared, codes_of_target
 from verosim.data.libraries import pa
 from verosim.data.near_names import check_in_table
 from verosim.data.stream import (
-    Chunk,
+    TableChunk,
     UnreadableLabel,
     kind_of_labels,
-    weights_of,
 )
-from verosim.engines import map_chunks
 from verosim.errors import VerosimError
 from verosim.estimators.base import has_probabilities
 from verosim.estimators.checks import empty_table
@@ -132,14 +131,14 @@ def score_new_rows(
         schema = replace(schema, target=target, target_type=kind_of_labels(classes))
     density = probable and state.spec.is_density
 
-    def work(chunk: Chunk) -> _Sums:
+    def work(chunk: TableChunk) -> _Sums:
         codes, labels = codes_of_target(target, chunk.rows, schema, classes)
         found: list[np.ndarray] = []
         if density:
             log_posterior, *found = rule.posterior_and_density(chunk.block())
         else:
             log_posterior = rule.log_posterior(chunk.block())
-        weights = weights_of(chunk.weights, chunk.rows)
+        weights = chunk.row_weights()
         place = {label: at for at, label in enumerate(classes.tolist())}
         at = np.array([place.get(label, len(classes)) for label in labels.tolist()], dtype=int)
         known = at[codes]  # len(classes) if the label is not a class of the model
@@ -170,7 +169,7 @@ def score_new_rows(
         )  # fmt: skip
 
     try:
-        parts = list(map_chunks(work, opened))
+        parts = list(engines.map(opened, work))
     except UnreadableLabel as error:
         raise VerosimError(
             f"{error.what} The classes of the model are {classes.tolist()[:5]}.", SAME_LABELS_HINT
@@ -241,7 +240,7 @@ def _total(parts: Sequence[Any]) -> Any:
     return sum(found[1:], found[0]) if found else None
 
 
-def _missing(chunk: Chunk, name: str) -> int:
+def _missing(chunk: TableChunk, name: str) -> int:
     """The number of missing cells of a column."""
     if name not in chunk.rows.batch.schema.names:
         return len(chunk)

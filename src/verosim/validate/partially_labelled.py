@@ -25,7 +25,7 @@ from verosim.data.labels import array_of_labels
 from verosim.data.names import feature_names
 from verosim.data.schema import Schema
 from verosim.data.sources import take_rows
-from verosim.data.stream import TableSource, check_length, target_codes, weights_of
+from verosim.data.stream import check_length, target_codes, weights_of
 from verosim.data.tables import Rows, Table
 from verosim.errors import VerosimError, VerosimWarning, warn
 from verosim.estimators.base import GenerativeClassifier
@@ -79,8 +79,7 @@ def fit_labelled(model: GenerativeClassifier, inputs: Inputs, mark: Any) -> Part
             f"{(codes < 0).sum():,} rows have the label unlabelled={mark!r}.",
             f"If {mark!r} is a class, use another value of unlabelled, or None.",
         )
-    read = open_to_score(model.state_, X)
-    blocks = [c.block() for c in read.chunks()] if isinstance(read, TableSource) else [read]
+    blocks = [chunk.block() for chunk in open_to_score(model.state_, X).chunks()]
     return _counting(PartiallyLabelled(blocks, codes, weights))
 
 

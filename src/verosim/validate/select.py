@@ -24,7 +24,6 @@ from verosim.arguments import checked, finite, one_of
 from verosim.data.adapters import opened_as
 from verosim.data.clusters import check_is_here
 from verosim.data.schema import with_kinds
-from verosim.data.stream import TableSource
 from verosim.densities.central import Scatter
 from verosim.engines.progress import Progress
 from verosim.errors import VerosimError, VerosimWarning, warn
@@ -272,7 +271,8 @@ def select(
     + proline  0.0478  p = 2.1e-29
     kept: flavanoids, color_intensity, proline
     """
-    check_is_here(X, "The function select")
+    if scoring != "wilks":  # Wilks' λ needs only sums
+        check_is_here(X, "The function select with the log-loss", 'Use scoring="wilks".')
     check_generative(model, "select")
     one_of("scoring", scoring, (LOG_LOSS, "wilks"))
     one_of("direction", direction, ("forward", "backward"))
@@ -419,7 +419,7 @@ class _Wilks:
 def _fitted(spec: Spec, rows: HoldOut, numbers: np.ndarray, names: list[str]) -> State:
     """The state of the model of the selected columns."""
     total = rows.total
-    if total.can_narrow and not isinstance(rows.source, TableSource):
+    if total.can_narrow and rows.schema is None:
         return derive(spec, total.narrowed(numbers))
     schema = rows.schema
     assert schema is not None

@@ -10,7 +10,7 @@ documents using EM.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import reduce
 from operator import iadd
 from typing import Any
@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from verosim.data import ArraySource, Batch, Documents
+from verosim.data import Documents
+from verosim.data.sources import rows_in_every_class, rows_in_memory
 from verosim.engines import summarise
 from verosim.stats import Statistic, Tokens
 from verosim.stats.document_terms import document_terms
@@ -46,29 +47,17 @@ def _of_part(plan: Any, blocks: list[Any], raw: bool) -> SoftStatistic:
 
     def by_passes(share: np.ndarray) -> Statistic:
         pieces = zip(blocks, np.split(share, stops), strict=True)
-        return reduce(iadd, (summarise(_Everywhere(*piece, raw), plan) for piece in pieces))
+        return reduce(iadd, (summarise(rows_in_every_class(*piece, raw), plan) for piece in pieces))
 
     return by_passes
-
-
-class _Everywhere(ArraySource):
-    """Each row in each class, weighted by its share; rows with share zero are left out."""
-
-    def __init__(self, X: Any, share: np.ndarray, raw: bool) -> None:
-        super().__init__(X, np.zeros(len(share), dtype=np.int32), raw=raw)
-        self.share = np.ascontiguousarray(share.T)  # (C, n)
-
-    def batches(self, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
-        for c, weights in enumerate(self.share):
-            one = ArraySource(self.X, self.groups + np.int32(c), weights, raw=self.raw)
-            yield from one.batches(start, stop)
 
 
 def _of_texts(plan: Tokens, blocks: list[Documents]) -> SoftStatistic:
     """The counts Xᵀ r; the document–term matrix X (n, K) is computed once."""
     whole: Any = plan.zero()
     for block in blocks:
-        whole += summarise(ArraySource(block, np.zeros(len(block), dtype=np.int32), raw=True), plan)
+        groups = np.zeros(len(block), dtype=np.int32)
+        whole += summarise(rows_in_memory(block, groups, raw=True), plan)
     X = sparse.vstack(
         [document_terms(block, whole.codes, plan.tokenizer, plan.weighting) for block in blocks]
     ).tocsr()

@@ -21,7 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from verosim.arguments import checked
 from verosim.bayes.program import POSTERIOR_OUTPUT, Program
 from verosim.bayes.rule import Rule
-from verosim.data.adapters import opened_as
+from verosim.data.adapters import check_not_read_once, opened_as
 from verosim.estimators.base import GenerativeClassifier, NotFitted, ScoreMixin, table_accuracy
 from verosim.estimators.density_method import check_density
 from verosim.estimators.one_state import reads
@@ -165,7 +165,7 @@ class Wrapper(ScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         rule : Rule
             The rule that predicts.
-        rows : array or TableSource
+        rows : source
             The rows as the rule reads them.
         """
         rule, rows = self.checked_model().opened_to_score(X)
@@ -350,6 +350,7 @@ class Training:
         read: Any = None,
     ) -> Training:
         """The checked arguments of `fit`; columns of folds or groups are not used as features."""
+        check_not_read_once(X, type(wrapper).__name__)
         spec = generative(wrapper.model, type(wrapper).__name__).spec()
         inputs = inputs_of(
             opened_as(X, read), target_of(wrapper.model, y), sample_weight, schema, na, unlabelled

@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from verosim import kernels
+from verosim import engines, kernels
 from verosim.axes import Groups
 from verosim.cached import cached_property
-from verosim.data import ArraySource
-from verosim.data.clusters import check_is_here
-from verosim.data.stream import TableSource
+from verosim.data.source import RowSource
+from verosim.data.sources import rows_in_memory
 from verosim.densities import FullParams
-from verosim.engines import map_chunks, map_jobs, one_blas_thread
+from verosim.engines import map_jobs, one_blas_thread
 
 SORTED_COLUMNS = 8  # rows are sorted by the first columns, then by a hash
 ROWS_PER_BLOCK = 1024  # fixed, so that sums do not depend on the number of threads
@@ -41,34 +40,25 @@ class LabelledRows:
     number: np.ndarray  # (n,) the number of the row among the different rows
 
     @classmethod
-    def of(cls, source: ArraySource | TableSource, groups: Groups) -> LabelledRows:
+    def of(cls, source: RowSource, groups: Groups) -> LabelledRows:
         """The rows of a source that have a positive weight, with the class numbers of `groups`."""
-        if isinstance(source, TableSource):
-            check_is_here(source.table, "MDA")
-            batches = list(map_chunks(lambda chunk: chunk.batch(), source))
-            own = (Groups(np.empty(0) if b.labels is None else b.labels) for b in batches)
-            batches = [b.regrouped(g.positions(groups), 1)
-                       for b, g in zip(batches, own, strict=True)]  # fmt: skip
-        else:
-            batches = list(source.batches())
-        batches = [batch for batch in batches if len(batch)]
-        X = np.concatenate([batch.block for batch in batches]).astype(np.float64, copy=False)
-        codes = np.concatenate([batch.groups for batch in batches]).astype(np.int32)
-        weights = [b.weights if len(b.weights) else np.ones(len(b)) for b in batches]
+        rows = engines.gather(source, groups, "MDA")
+        X = np.asarray(rows.block, dtype=np.float64)
+        codes = rows.codes.astype(np.int32)
         keys = np.empty(len(X), dtype=np.uint64)
         kernels.hash_rows(X, np.empty(0, np.int32), np.empty(0, np.int32), codes, keys)
         order = np.lexsort((keys, *X[:, :SORTED_COLUMNS].T[::-1], codes))
         new = np.ones(len(X), dtype=bool)
         new[1:] = np.diff(keys[order]) != 0
-        return cls(X[order], codes[order], np.concatenate(weights)[order], np.cumsum(new) - 1)
+        return cls(X[order], codes[order], rows.weights[order], np.cumsum(new) - 1)
 
     def take(self, at: np.ndarray) -> LabelledRows:
         """The rows with these numbers."""
         return LabelledRows(self.X[at], self.codes[at], self.weights[at], self.number[at])
 
-    def source(self) -> ArraySource:
+    def source(self) -> RowSource:
         """The rows as a source of batches."""
-        return ArraySource(self.X, self.codes, self.weights)
+        return rows_in_memory(self.X, self.codes, self.weights)
 
     def counts(self, classes: int) -> np.ndarray:
         """(C,) the number of different rows of each class."""

@@ -12,9 +12,8 @@ from verosim.arguments import finite, one_of, share, whole
 from verosim.axes import Axes, Groups
 from verosim.axes.groups import plain_label
 from verosim.cached import cached_property
-from verosim.data import ArraySource
 from verosim.data.labels import check_known
-from verosim.data.stream import TableSource
+from verosim.data.source import RowSource
 from verosim.densities.mixture import MixtureDensity, MixtureParams
 from verosim.errors import ConvergenceWarning, VerosimError, warn
 from verosim.estimators.checks import generator
@@ -83,24 +82,15 @@ class MixtureSpec(Spec):
         self.check_mixture()
         return Moments(axes, layout="full")
 
-    def counted_rows(
-        self, source: ArraySource | TableSource, groups: Groups
-    ) -> ArraySource | TableSource:
+    def counted_rows(self, source: RowSource, groups: Groups) -> RowSource:
         """The rows, kept in memory if they can be read only once."""
-        if not isinstance(source, TableSource) or not source.table.once:
-            return source
-        rows = list(source.table.batches(source.wanted()))
-        n = sum(part.batch.num_rows for part in rows)
-        table = replace(source.table, read=lambda _: iter(rows), rows=n, resumes=False, once=False)
-        return replace(source, table=table)
+        return source.held() if source.passes == 1 else source
 
     @property
     def needs_rows(self) -> bool:
         return self.found is None
 
-    def found_in_rows(
-        self, source: ArraySource | TableSource, statistic: Statistic
-    ) -> dict[str, Any]:
+    def found_in_rows(self, source: RowSource, statistic: Statistic) -> dict[str, Any]:
         axes = statistic.axes
         rows = LabelledRows.of(source, axes.groups)
         choice = self._choice(axes.groups.classes, rows.counts(len(axes.groups.classes)))

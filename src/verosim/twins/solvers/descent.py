@@ -16,7 +16,7 @@ import numpy as np
 
 from verosim import kernels
 from verosim.data import SparseRows
-from verosim.engines.local import LEAST_CELLS_FOR_THREADS
+from verosim.engines.threads import LEAST_CELLS_FOR_THREADS
 from verosim.twins.solvers.intercept import best_shift, lower_bound
 from verosim.twins.solvers.margin import Margin, Solution
 from verosim.twins.training_rows import row_arrays

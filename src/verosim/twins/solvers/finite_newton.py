@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from verosim.engines.local import LEAST_CELLS_FOR_THREADS
+from verosim.engines.threads import LEAST_CELLS_FOR_THREADS
 from verosim.twins.solvers.intercept import best_shift
 from verosim.twins.solvers.margin import Margin, Solution, solving
 

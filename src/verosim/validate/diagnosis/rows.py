@@ -1,26 +1,27 @@
 """A sample of the rows of each class, for checks that need rows.
 
 One pass over any source gives a random sample of at most 20 000 rows for each class. Each row gets
-a random number, and the rows with the smallest numbers are kept. On a cluster the number is a hash
-of the place of the row, each partition sends its own sample, and a sample of many cells is smaller.
+a key, which is a hash of its place, and the rows with the smallest keys are kept. On a cluster each
+partition sends its own sample, and a sample of many cells is smaller.
 Reference: Vitter (1985), Random sampling with a reservoir.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from verosim import engines
 from verosim.axes import Groups
 from verosim.data import Batch, SparseRows
+from verosim.data.clusters import Cluster
 from verosim.data.folds import hashes_of_numbers
 from verosim.data.labels import check_known
-from verosim.data.stream import Chunk, TableSource
-from verosim.engines import ChunkWork, cluster_of, map_chunks, reduce_chunks
+from verosim.data.source import Chunk
+from verosim.data.visits import Visit
 from verosim.errors import VerosimError
 from verosim.folds import inputs_of
 from verosim.models import open_rows
@@ -70,14 +71,11 @@ def sample_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Sample | None:
     columns = sum(len(part.axes.columns) for _, part in numeric + coded)
     if columns > MOST_COLUMNS_TOGETHER or not numeric + coded:
         return None
-    C = len(model.classes_)
     blocks = _Blocks(tuple(n for n, _ in numeric), tuple(coded))
     source, known = _opened(model, X, y, sample_weight, statistic)
-    if isinstance(source, TableSource) and cluster_of(source) is not None:
-        most = max(1, min(MOST_ROWS_PER_CLASS, MOST_CELLS_SENT // (C * max(columns, 1))))
-        kept, seen = reduce_chunks(_Sampling(blocks, known.classes, most), source)
-    else:
-        kept, seen = _sampled(_batches(source, known), blocks, C)
+    kept, seen = engines.reduce(
+        source, _Sampling(blocks, known.classes, columns, MOST_ROWS_PER_CLASS)
+    )
     if not len(kept):
         raise VerosimError("The table has no rows.", "Give a table with rows.")
     _, classes, weights, number_rows, code_rows = kept
@@ -110,49 +108,53 @@ class _Blocks:
         )  # fmt: skip
 
 
-def _sampled(batches: Iterator[Batch], blocks: _Blocks, C: int) -> tuple[Kept, np.ndarray]:
-    """The sample of rows in this process, and (C,) the number of rows of each class."""
-    rng = np.random.default_rng(0)
-    kept: list[Kept] = []
-    seen, held = np.zeros(C, dtype=np.int64), 0
-    for batch in batches:
-        seen += np.bincount(batch.groups, minlength=C)
-        kept.append(blocks.of(batch, rng.random(len(batch))))
-        held += len(batch)
-        if held > 2 * MOST_ROWS_PER_CLASS * C:
-            kept = [_fewer(kept, MOST_ROWS_PER_CLASS)]
-            held = len(kept[0][0])
-    return (_fewer(kept, MOST_ROWS_PER_CLASS) if kept else ()), seen
-
-
-@dataclass(frozen=True)
-class _Sampling(ChunkWork):
-    """The sample of rows on a cluster, and the number of rows of each class.
+@dataclass
+class _Sampling(Visit):
+    """The sample of rows, and (C,) the number of rows of each class.
 
     A row has the same key in every pass, also if its task runs again.
     """
 
     blocks: _Blocks
     classes: np.ndarray  # (C,) of the model
+    columns: int
     most: int  # rows of each class
 
-    def __call__(self, chunk: Chunk) -> tuple[Kept, np.ndarray]:
-        batch = _known_batch(chunk, Groups(self.classes))
-        seed = zlib.crc32(chunk.rows.origin.encode())
-        keys = hashes_of_numbers(np.array(batch.numbers, dtype=np.uint64), seed)
-        found = _fewer([self.blocks.of(batch, keys)], self.most)
-        return found, np.bincount(batch.groups, minlength=len(self.classes))
+    def nothing(self) -> tuple[list[Kept], np.ndarray]:
+        return [], np.zeros(len(self.classes), dtype=np.int64)
 
-    def joined(self, found: Sequence[tuple[Kept, np.ndarray]]) -> tuple[Kept, np.ndarray]:
-        seen = sum((one for _, one in found), np.zeros(len(self.classes), dtype=np.int64))
-        kept = [one for one, _ in found if len(one)]
+    def absorb(self, chunk: Chunk) -> None:
+        for batch in chunk.batches():
+            known = _known_batch(batch, Groups(self.classes))
+            seed = zlib.crc32(known.origin.encode())
+            keys = hashes_of_numbers(np.array(known.numbers, dtype=np.uint64), seed)
+            seen = np.bincount(known.groups, minlength=len(self.classes))
+            self._add([self.blocks.of(known, keys)], seen)
+
+    def _add(self, kept: list[Kept], seen: np.ndarray) -> None:
+        before, total = self.found
+        kept = [*before, *(one for one in kept if len(one[0]))]
+        if sum(len(one[0]) for one in kept) > 2 * self.most * len(self.classes):
+            kept = [_fewer(kept, self.most)]
+        self.found = kept, total + seen
+
+    def merge(self, other: Self) -> None:
+        self._add(*other.found)
+
+    def finish(self) -> tuple[Kept, np.ndarray]:
+        kept, seen = self.found
         return (_fewer(kept, self.most) if kept else ()), seen
 
-    def packed(self, found: tuple[Kept, np.ndarray]) -> Any:
-        return [list(found[0]), found[1]]
+    def packed(self) -> Any:
+        kept, seen = self.finish()
+        return [list(kept), seen]
 
-    def unpacked(self, plain: Any) -> tuple[Kept, np.ndarray]:
-        return tuple(plain[0]), plain[1]
+    def unpacked(self, plain: Any) -> tuple[list[Kept], np.ndarray]:
+        return [tuple(plain[0])] if len(plain[0]) else [], plain[1]
+
+    def there(self, cluster: Cluster) -> Self:
+        cells = len(self.classes) * max(self.columns, 1)
+        return replace(self, most=max(1, min(self.most, MOST_CELLS_SENT // cells)))
 
 
 def _opened(model: Any, X: Any, y: Any, sample_weight: Any, statistic: Statistic) -> Any:
@@ -165,17 +167,8 @@ def _opened(model: Any, X: Any, y: Any, sample_weight: Any, statistic: Statistic
     return state.spec.counted_rows(found.source, known), known
 
 
-def _batches(opened: Any, known: Groups) -> Iterator[Batch]:
-    """The rows with the classes of the model."""
-    if not isinstance(opened, TableSource):
-        yield from opened.batches()
-        return
-    yield from map_chunks(lambda chunk: _known_batch(chunk, known), opened)
-
-
-def _known_batch(chunk: Chunk, known: Groups) -> Batch:
-    """The rows of a chunk, with the class numbers of the model."""
-    batch = chunk.batch()
+def _known_batch(batch: Batch, known: Groups) -> Batch:
+    """The rows of a batch, with the class numbers of the model."""
     if batch.labels is None:
         return batch
     check_known(batch.labels, known.classes)

@@ -1,4 +1,4 @@
-"""A temperature for rows on a cluster: each step of the search is one pass over the table.
+"""A temperature for rows without numbers: each step of the search is one pass over the source.
 
     slope(τ) = Σ over folds f of slope(τ; rows of f)
 
@@ -14,19 +14,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from verosim.data.clusters import needs_all_rows
-from verosim.data.stream import TableSource
-from verosim.folds import first_warning_only
-from verosim.folds.holdout import HeldOutRows, HoldOut, ReducingVisit
+from verosim import engines
+from verosim.folds import HeldOutEngine, first_warning_only
+from verosim.folds.holdout import FoldVisit, HeldOutRows, HoldOut
 from verosim.folds.rules import FoldRules, fold_rules
 from verosim.validate.calibration_maps import Temperature, TemperatureSearch, TemperedRows
 from verosim.validate.reliability import BinSums, Reliability, ReliabilityBins
-from verosim.validate.wrapper import Training
 
 ALL = -1  # the part of the τ of all rows: no fold is in it
 
 
-class TemperatureThere(NamedTuple):
+class FoundTemperature(NamedTuple):
     """A temperature, and the reliability of the held-out rows before and after it."""
 
     map: Temperature
@@ -34,16 +32,12 @@ class TemperatureThere(NamedTuple):
     after: Reliability
 
 
-def temperature_there(training: Training, bins: int, most_maps: int) -> TemperatureThere:
-    """The temperature of held-out rows on a cluster."""
-    engine = training.engine()
+def temperature_by_rounds(engine: HeldOutEngine, bins: int, most_maps: int) -> FoundTemperature:
+    """The temperature of held-out rows that are read again in each round."""
     rows, spec = engine.rows, engine.specs[0]
     rows.check_partition()
-    assert isinstance(rows.source, TableSource)
-    assert rows.source.table.cluster is not None
     if not spec.is_decomposable:
-        what = f"The calibration of {spec.name} with these settings"
-        raise needs_all_rows(rows.source.table.cluster, what)
+        engines.check_rows_here(rows.source, f"The calibration of {spec.name} with these settings")
     with first_warning_only():
         known = [fold_rules([spec], rows, outside, False) for outside in rows.trainings()]
         searches = {ALL: TemperatureSearch()}
@@ -65,12 +59,12 @@ def temperature_there(training: Training, bins: int, most_maps: int) -> Temperat
     for one in both[1:]:
         total = [a + b for a, b in zip(total, one, strict=True)]
     before, after = (sums.reliability() for sums in total)
-    return TemperatureThere(Temperature(searches[ALL].tau), before, after)
+    return FoundTemperature(Temperature(searches[ALL].tau), before, after)
 
 
-def _visited(rows: HoldOut, visit: ReducingVisit, known: list[Any]) -> dict[int, Any]:
+def _visited(rows: HoldOut, visit: FoldVisit, known: list[Any]) -> dict[int, Any]:
     """The result of each fold that has rows."""
-    return {f: value for f, (_, value) in rows.visit_cluster(visit, known).items()}
+    return {f: value for f, (_, value) in rows.visited(visit, dict(enumerate(known))).items()}
 
 
 def _parts(folds: Mapping[int, Any], most: int) -> dict[int, int]:
@@ -79,7 +73,7 @@ def _parts(folds: Mapping[int, Any], most: int) -> dict[int, int]:
 
 
 @dataclass(frozen=True)
-class _Slopes(ReducingVisit):
+class _Slopes(FoldVisit):
     """(T, 2) the slope and the curvature at each τ."""
 
     taus: tuple[float, ...]
@@ -95,7 +89,7 @@ class _Slopes(ReducingVisit):
 
 
 @dataclass(frozen=True)
-class _Bins(ReducingVisit):
+class _Bins(FoldVisit):
     """The sums of the reliability before and after the temperature of the fold."""
 
     taus: dict[int, float]  # by fold
