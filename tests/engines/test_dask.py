@@ -18,17 +18,9 @@ import pytest
 from sklearn.base import clone
 
 import verosim
-from tests.engines.rows import (
-    WAYS,
-    bounds,
-    mixed_frame,
-    numbers_frame,
-    same_calibrations,
-    same_diagnosis,
-    same_pools,
-    same_scores_by_group,
-)
-from verosim import VerosimError, VerosimWarning
+from tests.engines.laws import *  # noqa: F403  the laws of all engines
+from tests.engines.rows import bounds, mixed_frame, numbers_frame
+from verosim import VerosimError
 from verosim.data.adapters import open_table
 from verosim.testing import assert_same
 
@@ -74,40 +66,12 @@ def in_parts(frame, way, pause=0.0):
     return ordered, lazily(ordered, edges, pause)
 
 
+@pytest.fixture(name="in_parts")
+def _in_parts(client):
+    return in_parts
+
+
 # The same model ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("weight", [None, "weight"])
-def test_a_mixed_table_gives_the_local_sums(way, weight):
-    frame, there = in_parts(mixed_frame(), way)
-    frame, there = (one if weight else one.drop(columns="weight") for one in (frame, there))
-    near = verosim.NaiveBayes().fit(frame, "kind", sample_weight=weight)
-    far = verosim.NaiveBayes().fit(there, "kind", sample_weight=weight)  # the look covers all rows
-    assert far.schema_ == near.schema_
-    assert_same(far.stats_, near.stats_, rounding=1e-11)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_covariances_give_the_local_sums(way):
-    frame, there = in_parts(numbers_frame(), way)
-    near, far = (verosim.QDA().fit(one, "kind") for one in (frame, there))
-    assert_same(far.stats_, near.stats_, rounding=1e-9)
-
-
-@pytest.mark.parametrize("way", ["7", "empty", "late class"])
-def test_holes_give_the_local_sums(way):
-    frame, there = in_parts(mixed_frame()[["size", "holes", "kind"]], way)
-    near, far = (verosim.QDA(missing="marginalise").fit(one, "kind") for one in (frame, there))
-    assert_same(far.stats_, near.stats_, rounding=1e-9)
-    np.testing.assert_allclose(far.predict_proba(frame), near.predict_proba(frame), atol=1e-8)
-
-
-@pytest.mark.parametrize("way", ["7", "sorted", "late class"])
-def test_texts_give_the_local_sums(way):
-    frame, there = in_parts(mixed_frame()[["note", "kind"]], way)
-    near, far = (verosim.TextNB().fit(one, "kind") for one in (frame, there))
-    np.testing.assert_allclose(far.predict_proba(frame), near.predict_proba(frame), rtol=1e-9)
 
 
 def test_processes_and_a_cluster_give_the_same_bits(client):
@@ -131,78 +95,6 @@ def test_rows_are_added_and_forgotten(client):
     assert int(model.stats_.rows.sum()) == 800
 
 
-@pytest.mark.parametrize("cv", [5, "hue"])
-def test_cross_validation_gives_the_local_figures(client, cv):
-    frame, there = in_parts(mixed_frame(), "7")
-    given = {"cv": cv, "scoring": SCORES, "sample_weight": "weight"}
-    near = verosim.cross_validate(verosim.NaiveBayes(), frame, "kind", keep_rows=False, **given)
-    far = verosim.cross_validate(verosim.NaiveBayes(), there, "kind", **given)
-    for name in SCORES:
-        np.testing.assert_allclose(far.scores[name], near.scores[name], atol=1e-9)
-    np.testing.assert_allclose(far.confusion, near.confusion)
-
-
-def test_search_gives_the_local_figures(client):
-    frame, there = in_parts(numbers_frame(), "7")
-    grid = {"shrinkage": [0.0, 0.3], "pooling": [0.0, 1.0]}
-    near, far = (
-        verosim.search(verosim.RDA(), one, "kind", grid, cv=4) for one in (frame, there)
-    )  # fmt: skip
-    assert far.best_settings == near.best_settings
-    for name, wanted in near.scores.items():
-        np.testing.assert_allclose(far.scores[name], wanted, atol=1e-9)
-
-
-def test_a_diagnosis_gives_the_local_figures(client):
-    frame, there = in_parts(mixed_frame(), "7")
-    same_diagnosis(frame, there)
-
-
-@pytest.mark.parametrize("cv", [4, "time:when:3"])
-def test_scores_by_group_and_in_the_order_of_time(client, cv):
-    frame, there = in_parts(mixed_frame(), "7")
-    same_scores_by_group(frame, there, cv)
-
-
-def test_a_model_that_chooses_a_setting_is_fitted_outside_each_fold(client):
-    frame, there = in_parts(numbers_frame(), "7")
-    near, far = (
-        verosim.cross_validate(verosim.RDA(shrinkage="cv"), one, "kind", 3, keep_rows=False)
-        for one in (frame, there)
-    )
-    for name, wanted in near.scores.items():
-        np.testing.assert_allclose(far.scores[name], wanted, atol=1e-9)
-
-
-def test_workers_send_unseen_values_and_warnings(client):
-    frame, there = in_parts(mixed_frame()[["size", "hue", "kind"]], "7")
-    model = verosim.NaiveBayes().fit(frame, "kind")
-    with pytest.warns(VerosimWarning, match="Column 'hue': all 1,200 values"):
-        model.score(there.assign(hue="new"))
-    texts = in_parts(mixed_frame()[["note", "kind"]], "7")[1]
-    with pytest.warns(VerosimWarning, match="more than max_tokens=3 different tokens"):
-        verosim.TextNB(max_tokens=3).fit(texts, "kind")
-
-
-def test_pools_of_many_rows_give_the_local_figures(client):
-    """More rows than are brought here: the held-out rows are chosen on the workers."""
-    frame = mixed_frame(51_000)[["size", "holes", "hue", "when", "weight", "kind"]]
-    frame, there = in_parts(frame, "7")
-    near, far = (
-        verosim.auto(one, "kind", effort="fast", sample_weight="weight") for one in (frame, there)
-    )
-    same_pools(far, near)
-
-
-def test_pools_of_texts_give_the_local_figures(client):
-    """The leading terms are chosen on the workers too."""
-    frame = mixed_frame(51_000)[["note", "kind"]]
-    near = verosim.TextPool([verosim.TextNB(), verosim.TextRidge(d=20)]).fit(frame, "kind")
-    far = clone(near).fit(in_parts(frame, "7")[1], "kind")
-    assert far.table_[0].score == pytest.approx(near.table_[0].score, abs=1e-9)
-    assert_same(far.stats_, near.stats_, rounding=1e-9)
-
-
 @pytest.mark.parametrize("given", [{"cv": 4}, {"groups": "hue"}])
 def test_folds_of_a_pool_of_many_rows_are_refused_by_name(given):
     there = in_parts(mixed_frame(51_000)[["size", "hue", "kind"]], "7")[1]
@@ -210,14 +102,6 @@ def test_folds_of_a_pool_of_many_rows_are_refused_by_name(given):
     message = rf"A pool with {what} needs all rows.* on Dask.*Leave it out.*frame\.compute\(\)"
     with pytest.raises(VerosimError, match=message):
         verosim.auto(there, "kind", **given)
-
-
-def test_a_temperature_is_the_local_one(client):
-    frame, there = in_parts(mixed_frame()[["size", "holes", "hue", "weight", "kind"]], "7")
-    same_calibrations(*(
-        verosim.Calibrated(verosim.NaiveBayes(), cv=3).fit(one, "kind", sample_weight="weight")
-        for one in (there, frame)
-    ))  # fmt: skip
 
 
 def test_the_progress_bar_of_dask_shows_the_tasks(client):
