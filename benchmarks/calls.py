@@ -9,6 +9,7 @@ Each call is made. It works, or it is refused with a reason, which is a footnote
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import warnings
@@ -154,6 +155,7 @@ def dask_array(folder: Path) -> tuple[Any, Any]:
 def spark(folder: Path) -> tuple[Any, Any]:
     from pyspark.sql import SparkSession
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers need verosim
     session = SparkSession.builder.master("local[2]").getOrCreate()
     return session.createDataFrame(frame()).repartition(3), "kind"
 

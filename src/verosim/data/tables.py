@@ -294,8 +294,8 @@ class Table:
 
     @property
     def place(self) -> str:
-        """Where the rows are, for messages."""
-        return "this process" if self.cluster is None else self.cluster.name
+        """The engine that has the rows, or had them, for messages."""
+        return "a cluster" if self.cluster is None else self.cluster.name
 
     def check_looked(self, names: Iterable[str]) -> None:
         """Raise an error if a column that is looked at has a type that is not supported there."""

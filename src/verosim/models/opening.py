@@ -357,7 +357,8 @@ def open_table_to_score(state: State, X: Any, target: Any = None, weights: Any =
     spec, schema = state.spec, state.schema
     table = _as_table(spec, X, schema)
     if schema is None:  # fitted on arrays: use the names of the fit, or the order of the columns
-        schema = schema_of_arrays(state.statistic.axes.columns, table.names)
+        names = table.names if table.array is None else table.array.names
+        schema = schema_of_arrays(state.statistic.axes.columns, names)
         reader = spec.reader_of_arrays(_with_marks_of(table, schema))
     else:
         given = target if isinstance(target, str) else None
