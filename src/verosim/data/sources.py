@@ -216,7 +216,7 @@ def rows_in_memory(
 
 def unlabelled(X: Any) -> RowSource:
     """Rows to score: a source without labels."""
-    return ArraySource(X, np.broadcast_to(np.int32(0), X.shape[0]))
+    return ArraySource(X, np.zeros(X.shape[0], dtype=np.int32))
 
 
 class _Everywhere(ArraySource):

@@ -163,6 +163,8 @@ class ScoreMixin:
         """
         marked = type(na) is not tuple or na
         rule, rows = self._opened_to_evaluate(with_marks(X, na) if marked else X)
+        if rows.X is not None:  # one chunk, without the steps of an engine
+            return score(rule, rows.X)
         engines.check_rows_here(rows, "This method", "Use predict_table(…), which runs there.")
         parts = list(engines.map(rows, lambda chunk: score(rule, chunk.block())))
         if not parts:
