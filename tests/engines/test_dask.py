@@ -351,14 +351,25 @@ def test_arrays_that_do_not_fit_are_refused():
         verosim.LDA().fit(there, labels.rechunk(100))
     with pytest.raises(VerosimError, match="y is a ndarray"):
         verosim.LDA().fit(there, y)
-    with pytest.raises(VerosimError, match="Cross-validation of arrays needs all rows in one"):
-        verosim.cross_validate(verosim.LDA(), there, labels)
     with pytest.raises(VerosimError, match="TextNB cannot read arrays of Dask"):
         verosim.TextNB().fit(there, labels)
     with pytest.raises(VerosimError, match="X has 4 features, but LDA is expecting 2"):
         verosim.LDA().fit(X[:, :2], y).partial_fit(there, labels)
     with pytest.raises(VerosimError, match="cannot be read as a table"):
         verosim.LDA().fit(X, y).predict(there)
+
+
+@pytest.mark.parametrize(
+    "model", [verosim.QDA(), verosim.RDA(shrinkage="cv")], ids=["sums", "fits"]
+)
+def test_arrays_are_validated_like_a_frame(client, model):
+    """The folds are the hashes of the rows, as those of a frame with the same cells."""
+    frame = numbers_frame()
+    _, _, there, labels = arrays_of(frame)
+    near = verosim.cross_validate(model, frame, "kind", cv=3, keep_rows=False)
+    far = verosim.cross_validate(model, there, labels, cv=3)
+    for name, wanted in near.scores.items():
+        np.testing.assert_allclose(far.scores[name], wanted, atol=1e-9)
 
 
 # Partitions as Arrow -----------------------------------------------------------------------------
