@@ -27,6 +27,7 @@ from benchmarks.pages import keep
 from verosim import VerosimError
 from verosim.data.clusters import NeedsAllRows
 
+CODE = "data engines models folds estimators validate twins pool insight"
 ROWS = 400
 NUMBERS = ["size", "width", "age"]
 
