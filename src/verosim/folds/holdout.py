@@ -130,17 +130,17 @@ class HeldOutPieces:
         weights, numbers = chunk.row_weights(), chunk.numbers
         groups = np.empty(0, dtype=np.intp) if self.by is None else self.by.of(chunk.rows)
         for f in folds:
-            at = chunk.folds.tested(f, fold_of)
+            at: Any = chunk.folds.tested(f, fold_of)
             if not len(at):
                 continue
-            rows = numbers[at]
-            whole = len(at) == len(chunk) and (np.diff(at) == 1).all()
-            labels = own[codes[at]] if self.given is None else self.given[rows]
-            place = np.where(codes[at] < 0, -1, places[codes[at]])
+            if len(at) == len(chunk):  # all rows, and nothing is copied
+                at = slice(None)
+            own_codes, rows = codes[at], numbers[at]
+            labels = own[own_codes] if self.given is None else self.given[rows]
+            place = np.where(own_codes < 0, -1, places[own_codes])
             some, group = (array[at] if len(array) else array for array in (weights, groups))
-            yield HeldOutRows(
-                f, rows, block if whole else take_rows(block, at), labels, place, some, group
-            )
+            held = block if isinstance(at, slice) else take_rows(block, at)
+            yield HeldOutRows(f, rows, held, labels, place, some, group)
 
 
 @dataclass
