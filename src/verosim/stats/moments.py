@@ -21,6 +21,7 @@ from verosim.axes import Axes, Groups
 from verosim.data import Batch, SparseRows
 from verosim.data.batch import UNWEIGHTED, rows_per_block
 from verosim.errors import VerosimError
+from verosim.linalg import EPS
 from verosim.stats.arrays import ArrayStatistic
 from verosim.stats.bad_cell import bad_cell
 from verosim.stats.digits import digits_left
@@ -216,12 +217,8 @@ class Moments(ArrayStatistic):
 
     def settle_rows(self, before: Self) -> None:
         super().settle_rows(before)
-        # The weight that is left has the rounding error of the weight before, and so has S²/W.
-        W, S = self.weights, self.arrays["sum"]
-        safe = np.where(W > 0, W, 1.0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            lost = np.where(W > 0, (before.weights / safe) * S * (S / safe), 0.0)
-            lost = lost.sum(axis=0, keepdims=True) if self.layout == "pooled" else lost
+        lost = self._lost_with_weight(before)
+        lost = lost.sum(axis=0, keepdims=True) if self.layout == "pooled" else lost
         absorbed = self.arrays["absorbed"]
         lost = lost.reshape(absorbed.shape)
         np.maximum(absorbed, lost, out=absorbed, where=np.isfinite(lost))
@@ -241,7 +238,7 @@ class Moments(ArrayStatistic):
         safe = np.where(some, W, 1.0)
         central = np.where(some, self.squares() - S * (S / safe), 0.0)
         # After heavy rows were forgotten, the weight that is left has only a few digits.
-        lost = np.minimum(64 * np.finfo(float).eps * (before.weights / safe), 1.0) * S * (S / safe)
+        lost = np.minimum(64 * EPS * self._lost_with_weight(before), S * (S / safe))
         bad = central < -ROUNDING_OF_SQUARES * self.arrays["absorbed"] - lost
         if bad.any():
             c, _, j = (int(v) for v in np.argwhere(bad)[0])
@@ -251,6 +248,16 @@ class Moments(ArrayStatistic):
                 "model was not fitted on some of these rows.",
                 ONLY_KNOWN_ROWS,
             )
+
+    def _lost_with_weight(self, before: Self) -> np.ndarray:
+        """(C, F, d) the number whose rounding is the error of S²/W.
+
+        The weight that is left has the rounding error of the weight before rows were forgotten.
+        """
+        W, S = self.weights, self.arrays["sum"]
+        safe = np.where(W > 0, W, 1.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.where(W > 0, (before.weights / safe) * S * (S / safe), 0.0)
 
     @property
     def weights(self) -> np.ndarray:
