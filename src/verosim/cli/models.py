@@ -121,6 +121,27 @@ def shown_change(found: dict[str, Any]) -> str:
     return "\n".join(table_lines(lines))
 
 
+def _lock_within(wait: float, beside: Path, path: Path) -> int:
+    """The open lock file of a model file. Other processes may have it for some seconds."""
+    from verosim.whole_files import try_lock
+
+    end = time.monotonic() + wait
+    try:
+        while (handle := try_lock(beside)) is None:
+            if time.monotonic() > end:
+                raise VerosimError(
+                    f"Another process is changing the file {str(path)!r}.",
+                    "Try again later, or wait longer with --wait.",
+                )
+            time.sleep(SECONDS_BETWEEN_TRIES)
+    except OSError as error:
+        raise VerosimError(
+            f"The folder {str(path.parent)!r} cannot be written to: {error.strerror or error}.",
+            "Use a folder that can be written to.",
+        ) from error
+    return handle
+
+
 @contextmanager
 def locked_model(path: Path, wait: float) -> Iterator[None]:
     """Hold the lock of a model file from reading to writing, so that no change is lost."""
@@ -129,22 +150,9 @@ def locked_model(path: Path, wait: float) -> Iterator[None]:
     if not path.exists():
         read_model(path)  # raises the error of a missing file
     beside = path.with_name(f".{path.name}.lock")
-    end = time.monotonic() + wait
     handle = None
     try:
-        try:
-            while (handle := try_lock(beside)) is None:
-                if time.monotonic() > end:
-                    raise VerosimError(
-                        f"Another process is changing the file {str(path)!r}.",
-                        "Try again later, or wait longer with --wait.",
-                    )
-                time.sleep(SECONDS_BETWEEN_TRIES)
-        except OSError as error:
-            raise VerosimError(
-                f"The folder {str(path.parent)!r} cannot be written to: {error.strerror or error}.",
-                "Use a folder that can be written to.",
-            ) from error
+        handle = _lock_within(wait, beside, path)
         yield
     except KeyboardInterrupt:
         if handle is None and beside.exists():  # it came while the lock was taken
