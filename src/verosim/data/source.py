@@ -53,9 +53,9 @@ class Chunk(ABC):
     def folds_of(self, block: Any) -> np.ndarray:
         """(n,) the fold of each row, or its block of folds."""
 
-    def kept(self) -> np.ndarray:
-        """The positions of the rows that have a weight."""
-        weights = self.row_weights()
+    def kept(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """The positions of the rows that have a weight. `weights` are all weights, if known."""
+        weights = self.row_weights() if weights is None else weights
         return np.flatnonzero(weights) if len(weights) else np.arange(len(self))
 
 

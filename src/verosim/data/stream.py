@@ -289,7 +289,7 @@ class TableChunk(Chunk):
         if self.made is not None:
             return self.made
         rows, target, folds = self.rows, self.target, self.folds
-        weights = weights_of(self.weights, rows)
+        weights = self.row_weights()
         numbers: range | np.ndarray = range(rows.start, rows.start + len(self))
         kept = self.kept(weights)
         if len(kept) < len(self):
@@ -303,11 +303,6 @@ class TableChunk(Chunk):
         check_declared(rows, self.reader.schema)
         groups = codes if folds is None else codes * np.int32(folds.count) + folds.of(rows, block)
         return Batch(block, groups, weights, numbers, labels, rows.origin)
-
-    def kept(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """The positions of the rows that have a weight."""
-        weights = weights_of(self.weights, self.rows) if weights is None else weights
-        return np.flatnonzero(weights) if len(weights) else np.arange(len(self))
 
 
 def check_length(given: int, rows: int, what: str) -> None:

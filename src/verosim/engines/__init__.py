@@ -5,7 +5,6 @@ The source decides where: in the threads of this process, or on the cluster wher
 
 from verosim.engines.gather import GatheredRows, gather
 from verosim.engines.shapes import (
-    check_rows_here,
     iterate,
     map,
     map_there,
@@ -28,7 +27,6 @@ from verosim.engines.threads import (
 __all__ = [
     "LEAST_CELLS_FOR_THREADS",
     "GatheredRows",
-    "check_rows_here",
     "gather",
     "iterate",
     "map",

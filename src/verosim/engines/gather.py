@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from verosim.axes import Groups
+from verosim.data.clusters import check_is_here
 from verosim.data.source import Chunk, RowSource
 from verosim.data.sources import joined_blocks
-from verosim.engines.shapes import check_rows_here, map
+from verosim.engines.shapes import map
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ def gather(source: RowSource, groups: Groups, what: str) -> GatheredRows:
 
     It is an error on a cluster; `what` needs the rows.
     """
-    check_rows_here(source, what)
+    check_is_here(source, what)
 
     def pieces(chunk: Chunk) -> tuple[list[Any], np.ndarray]:
         return list(chunk.batches()), chunk.numbers[chunk.kept()]

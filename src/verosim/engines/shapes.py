@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from typing import Any
 
-from verosim.data.clusters import needs_all_rows
+from verosim.data.clusters import check_is_here
 from verosim.data.libraries import pa
 from verosim.data.source import RowSource
 from verosim.data.stream import TableSource
@@ -65,14 +65,8 @@ def map(
 
     An array is one chunk, or chunks of so many rows.
     """
-    check_rows_here(source)
+    check_is_here(source, "This")
     return map_here(source, function, rows)
-
-
-def check_rows_here(source: RowSource, what: str = "This", instead: str = "") -> None:
-    """Raise an error if rows are needed in this process and are not. `instead` is what to do."""
-    if isinstance(source, TableSource) and source.cluster is not None:
-        raise needs_all_rows(source.cluster, what, instead)
 
 
 def map_there(

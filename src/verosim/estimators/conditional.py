@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from verosim import engines
 from verosim.arguments import finite, one_of
 from verosim.axes import Columns
 from verosim.axes.codes import is_missing
 from verosim.axes.groups import plain_label
 from verosim.data.adapters import is_frame, is_source, open_table
 from verosim.data.arrays import SparseRows
+from verosim.data.clusters import check_is_here
 from verosim.data.filled_cells import NewCells, filled_array, with_new_cells
 from verosim.data.libraries import pa
 from verosim.data.stream import TableChunk
@@ -169,7 +169,7 @@ def imputed(state: State, X: Any, opened: Any, how: str, rng: np.random.Generato
     conditionals = exact_conditionals(state, "impute")
     filler = _Filler(state, conditionals, how, rng)
     rows = open_to_score(state, opened)
-    engines.check_rows_here(rows, "The method impute")
+    check_is_here(rows, "The method impute")
     if rows.reader is not None:
         return filler.table(X, rows)
     if isinstance(rows.X, SparseRows):

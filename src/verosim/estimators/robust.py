@@ -24,6 +24,7 @@ from scipy.stats import chi2, f, norm, t
 from verosim import engines
 from verosim.axes import Groups
 from verosim.data import SparseRows
+from verosim.data.clusters import check_is_here
 from verosim.data.source import RowSource
 from verosim.engines import one_blas_thread
 from verosim.errors import VerosimError, VerosimWarning, warn
@@ -50,7 +51,7 @@ class Refused(VerosimError, AttributeError):
 
 def screened(source: RowSource, groups: Groups, allow_missing: bool) -> RowSource:
     """The source with weight zero for its outliers. `allow_missing` allows missing cells."""
-    engines.check_rows_here(source, "robust=True")
+    check_is_here(source, "robust=True")
     source = source.held()
     rows = engines.gather(source, groups, "robust=True")
     out = np.zeros(source.rows or 0)  # (n,)

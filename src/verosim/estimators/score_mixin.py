@@ -19,6 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from verosim import engines
 from verosim.arguments import checked
 from verosim.data.adapters import opened_as
+from verosim.data.clusters import check_is_here
 from verosim.data.label_match import accuracy_of, matched_labels
 from verosim.data.labels import labels_of
 from verosim.errors import VerosimError
@@ -165,7 +166,7 @@ class ScoreMixin:
         rule, rows = self._opened_to_evaluate(with_marks(X, na) if marked else X)
         if rows.X is not None:  # one chunk, without the steps of an engine
             return score(rule, rows.X)
-        engines.check_rows_here(rows, "This method", "Use predict_table(…), which runs there.")
+        check_is_here(rows, "This method", "Use predict_table(…), which runs there.")
         parts = list(engines.map(rows, lambda chunk: score(rule, chunk.block())))
         if not parts:
             raise empty_table()

@@ -361,8 +361,8 @@ class HoldOut:
         work = _EachFold(visit, known, HeldOutPieces(self.classes, self.given, self.by))
         source = self.source if source is None else source
         if source.takes_rows and len(known) == 1:
-            fold = next(iter(known))
-            some = source.subset(self.folds.tested(fold, self.folds.numbers))
+            (fold,) = known
+            some = self.rows_of(fold)
             only = GivenFolds(np.full(len(some), fold, dtype=np.int32), self.count)
             return engines.reduce(some.folded(only), work)
         source = source.folded(self.folds)

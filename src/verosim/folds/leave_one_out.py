@@ -16,6 +16,7 @@ from verosim import engines, kernels
 from verosim.bayes.priors import log_priors_left_out
 from verosim.bayes.rule import LOG_POSTERIOR
 from verosim.data.batch import BLOCK_CELLS
+from verosim.data.clusters import check_is_here
 from verosim.data.labels import positions
 from verosim.data.source import Chunk
 from verosim.densities.leave_one_out import left_out_scorer
@@ -42,7 +43,7 @@ def leave_one_out(spec: Spec, inputs: Inputs, keep_priors: bool = False) -> OutO
         )
     opened = open_rows(spec, inputs)
     source = opened.source
-    engines.check_rows_here(source, 'cv="loo"')
+    check_is_here(source, 'cv="loo"')
     check_readable_twice(source)
     scorer = _Scorer(spec, engines.summarise(source, opened.plan), keep_priors)
     rows = max(1, int(BLOCK_CELLS * (source.rows or 1) / max(source.cells or 1, 1)))

@@ -17,6 +17,7 @@ from verosim import engines
 from verosim.data import encode_labels
 from verosim.data.batch import UNWEIGHTED
 from verosim.data.blocks import BlockFolds, Folds, folds_of_pairs
+from verosim.data.clusters import check_is_here
 from verosim.data.folds import GivenFolds, GroupFolds, NamesOfFolds, Partition, RowFolds
 from verosim.data.labels import label_array
 from verosim.data.near_names import check_in_table
@@ -231,7 +232,7 @@ def folds_of_source(
     by_column = _folds_by_column(cv, source, groups)
     if by_column is not None:
         return by_column
-    engines.check_rows_here(source, f"cv={cv!r}" if groups is None else "groups in an array")
+    check_is_here(source, f"cv={cv!r}" if groups is None else "groups in an array")
     if y is None:
         y = row_labels(source)
     if isinstance(groups, str):

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from verosim import engines
 from verosim.axes import Groups
 from verosim.data.blocks import Folds
+from verosim.data.clusters import check_is_here
 from verosim.data.folds import GivenFolds, GroupFolds, Partition
 from verosim.data.labels import encode_labels
 from verosim.data.near_names import check_in_table
@@ -244,7 +244,7 @@ def _rows(source: RowSource, seed: Any) -> PoolRows | HeldOutPart:
 def _check_is_here(source: RowSource, what: str) -> None:
     """Raise an error if the rows are on a cluster, where folds cannot be taken out of them."""
     instead = "Leave it out, so that rows are held out by their hashes."
-    engines.check_rows_here(source, f"A pool with {what}", instead)
+    check_is_here(source, f"A pool with {what}", instead)
 
 
 def reweighed(spec: PoolSpec, state: State, inputs: Inputs, counted: bool) -> State:

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from verosim import engines
 from verosim.cached import cached_property
-from verosim.data.clusters import NeedsAllRows
+from verosim.data.clusters import NeedsAllRows, check_is_here
 from verosim.data.schema import Schema
 from verosim.engines import summarise
 from verosim.errors import VerosimError
@@ -102,7 +101,7 @@ def _without_rows(groups: Sequence[ExpertGroup], rest: PoolRows) -> dict[str, st
         return {}
     why = "{} needs all rows in memory, and the table is too large."
     try:
-        engines.check_rows_here(rest.source, "{}")
+        check_is_here(rest.source, "{}")
     except NeedsAllRows as error:
         why = error.what
     every = (expert for group in groups for expert in group.experts)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from verosim import engines
+from verosim.data.clusters import check_is_here
 from verosim.folds import HeldOutEngine, first_warning_only
 from verosim.folds.holdout import FoldVisit, HeldOutRows, HoldOut
 from verosim.folds.rules import FoldRules, fold_rules
@@ -37,7 +37,7 @@ def temperature_by_rounds(engine: HeldOutEngine, bins: int, most_maps: int) -> F
     rows, spec = engine.rows, engine.specs[0]
     rows.check_partition()
     if not spec.is_decomposable:
-        engines.check_rows_here(rows.source, f"The calibration of {spec.name} with these settings")
+        check_is_here(rows.source, f"The calibration of {spec.name} with these settings")
     with first_warning_only():
         known = [fold_rules([spec], rows, outside, False) for outside in rows.trainings()]
         searches = {ALL: TemperatureSearch()}
